@@ -56,7 +56,7 @@ SLOW_TESTS = (
     "tests/kernels/interpreter/test_debugging.py", "tests/kernels/test_cache_processes.py",
     "tests/kernels/test_compile_cache.py::test_code_is_freed", "tests/kernels/test_light_start.py",
     "tests/kernels/test_package_digest.py::test_an_error_of_cached_code", "tests/pages_in_browser/",
-    "tests/papers/claims/test_problem_numbers.py::test_a_problem_figure",
+    "tests/papers/claims/test_computed_quantities.py::test_a_problem_figure",
     "tests/papers/test_batch_reproduction.py::test_the_index_links",
     "tests/papers/test_reproduction.py::test_the_demo", "tests/play/test_lazy_compilation.py",
     "tests/play/test_plan_pickling.py",
@@ -80,7 +80,7 @@ SLOW_TESTS = (
     "tests/tune/test_space_decider.py::test_a_replay_of_any", "tests/tune/test_space_report.py",
     "tests/tune/test_space_tune.py::test_failed_configurations",
     "tests/tune/test_tuner.py::test_the_anytime_solver",
-    "tests/tune/test_gain_estimates.py::test_many_runs_determine",
+    "tests/tune/test_pair_estimates.py::test_many_runs_determine",
 )  # fmt: skip
 # What `make test-slow` compiles of what is interpreted: the tests of kernels, and of what calls
 # them. What others test, such as commands, files and pages, is the same however kernels run.

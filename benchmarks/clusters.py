@@ -18,7 +18,7 @@ from benchmarks.measure import Row
 from keyhole import simulate
 from keyhole.clusters import Cluster, connect
 from keyhole.clusters.dask import Dask
-from keyhole.play.cluster_jobs import run_on_cluster
+from keyhole.play.cluster_simulation import run_on_cluster
 from keyhole.play.simulation_job import SimulationJob
 from keyhole.play.simulation_plan import Plan
 from keyhole.thresholding import APT, LSA, Problem

@@ -10,7 +10,7 @@ import numpy as np
 from numba import types
 
 from keyhole.confidence_sequences import add_value, beta_mixture_bounds, empirical_bernstein_bounds
-from keyhole.draws.betting_evidence import (
+from keyhole.draws.e_process import (
     GRID,
     add_to_histogram,
     log_evidence_against,

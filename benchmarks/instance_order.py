@@ -7,7 +7,7 @@ It prints the table of "The order of instances" in docs/tune.md, as Markdown, in
 import numpy as np
 
 from keyhole.tune import Spec
-from keyhole.tune.gain_estimates import GainEstimates
+from keyhole.tune.pair_estimates import GainEstimates
 from keyhole.tune.spec import DEFAULT_POLICY
 from tests.tune.trial_records import record
 

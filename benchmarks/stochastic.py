@@ -10,12 +10,12 @@ from benchmarks.default_policies import make_policies
 from benchmarks.measure import Row, compare_with, seconds
 from keyhole import simulate
 from keyhole.stochastic import (
-    BernsteinUCB,
+    KnownVarianceUCB,
     Problem,
 )
 
 MEANS = [0.5, 0.6, 0.4, 0.3, 0.2]
-POLICIES = make_policies("stochastic", BernsteinUCB(variance=0.25))
+POLICIES = make_policies("stochastic", KnownVarianceUCB(variance=0.25))
 
 
 def player(policy, size, means=MEANS):

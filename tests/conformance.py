@@ -18,7 +18,7 @@ from keyhole.contract.policy import Policy
 from keyhole.contract.state_arrays import declared_state
 from keyhole.testing import CHECKS as ALL
 from keyhole.testing import CheckContext
-from keyhole.testing.interpreter_checks import interpreted_and_compiled_agree
+from keyhole.testing.interpreter_agreement import interpreted_and_compiled_agree
 from keyhole.testing.policy_checks import (
     copies_go_on_alone,
     engine_is_deterministic,

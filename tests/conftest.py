@@ -88,7 +88,7 @@ def draw_only_svg(patch):
 def only_interpreted(request, monkeypatch):
     """Have `check_policy` compile nothing to compare it with, unless all is to be compiled."""
     from keyhole.testing import policy_checks
-    from keyhole.testing.interpreter_checks import interpreted_and_compiled_agree as compares
+    from keyhole.testing.interpreter_agreement import interpreted_and_compiled_agree as compares
 
     if not request.config.getoption("--compiled"):
         kept = tuple(check for check in policy_checks.CHECKS if check is not compares)

@@ -21,7 +21,7 @@ from benchmarks.thresholding import POLICIES, SETUP1
 from keyhole import simulate
 from keyhole.experiment.setting_registry import BUILT_IN
 from keyhole.thresholding import Problem
-from tests.play.test_cluster_jobs import Inline
+from tests.play.test_cluster_simulation import Inline
 
 SHORT = measure.Size(horizon=10, replications=2, python_replications=1, repeats=1)
 # For settings that play up to a thousand times as many rounds, too, or with 200 arms.

@@ -31,8 +31,8 @@ def test_an_exception(found):
     assert found is is_interpretation_requested() is False
 
 def test_with_a_check(only_interpreted):
-    from keyhole.testing import policy_checks, interpreter_checks
-    compares = interpreter_checks.interpreted_and_compiled_agree
+    from keyhole.testing import policy_checks, interpreter_agreement
+    compares = interpreter_agreement.interpreted_and_compiled_agree
     assert (compares in policy_checks.CHECKS) is not {marked}
 
 def example():

@@ -93,7 +93,7 @@ with keyhole.interpreted():
             raise AssertionError("a page with charts needs Matplotlib")
         study.export(f"{folder}/log.jsonl")
         Study.restore(f"{folder}/again.db", f"{folder}/log.jsonl")
-import keyhole.tune.gain_estimates
+import keyhole.tune.pair_estimates
 """
 
 

@@ -27,7 +27,7 @@ REPLICATIONS: Final = 2
 CHECKPOINTS: Final = {"count": 30}
 MOST_ARMS: Final = 200
 """Largest number of arms for which metrics of each arm are digested as well."""
-PARAMETERS: Final = {"BernsteinUCB": {"variance": 0.2}}
+PARAMETERS: Final = {"KnownVarianceUCB": {"variance": 0.2}}
 """Required parameters of policies that are in no entry."""
 
 

@@ -15,7 +15,7 @@ from typing import Any, Final
 
 import numpy as np
 
-from keyhole.draws.betting_evidence import GRID, add_to_histogram, log_evidence_against
+from keyhole.draws.e_process import GRID, add_to_histogram, log_evidence_against
 from keyhole.draws.mean_bounds import log_1_minus_ucb
 from keyhole.validation import Range, check_integer, check_number, check_unit_interval
 

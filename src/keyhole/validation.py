@@ -99,7 +99,7 @@ def _format_end(value: float) -> str:
 
 
 ANY: Final = Range()
-SEEDS: Final = Range(ge=0, lt=2**63)
+SEED_RANGE: Final = Range(ge=0, lt=2**63)
 """The allowed seeds."""
 DEFAULT_SEED: Final = 0
 _UNIT: Final = Range(ge=0, le=1)
@@ -298,7 +298,7 @@ def check_seed(seed: Any) -> int:
     Traceback (most recent call last):
     TypeError: seed must be a whole number, got None
     """
-    return check_integer("seed", seed, SEEDS)
+    return check_integer("seed", seed, SEED_RANGE)
 
 
 def check_vector(

@@ -533,9 +533,9 @@ class Stuck(IndexPolicy):
 
 HURRIED = """
 from keyhole.cli import main
-from keyhole.play import thread_executor
+from keyhole.play import threaded_simulation
 
-thread_executor._GRACE_SECONDS = 0.3
+threaded_simulation._GRACE_SECONDS = 0.3
 main()
 """
 

@@ -8,7 +8,7 @@ from functools import partialmethod
 import pytest
 
 from keyhole.clusters import ClusterLostError, connect
-from keyhole.play.cluster_jobs import package_versions
+from keyhole.play.cluster_simulation import package_versions
 from tests.clusters.conftest import dask_cluster, results, until
 
 # Each of its waits may be as long as all of another test.

@@ -60,7 +60,7 @@ import os
 import time
 
 import keyhole.kernels.compile_cache as cache
-from keyhole.play import cluster_jobs
+from keyhole.play import cluster_simulation
 
 def record(compile_one):
     def recorded(owner, code, *rest):
@@ -82,7 +82,7 @@ def wait_before(play):
 
 if cache._compile.__name__ != "recorded":  # Dask runs this twice
     cache._compile = record(cache._compile)
-    cluster_jobs.simulate_replications = wait_before(cluster_jobs.simulate_replications)
+    cluster_simulation.simulate_replications = wait_before(cluster_simulation.simulate_replications)
 """
 
 

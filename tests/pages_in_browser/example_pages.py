@@ -22,7 +22,7 @@ from keyhole.tune.report import write_report as write_tune_report
 from tests.study.studies import Clock
 from tests.tune.conftest import TABLE, Simulated
 from tests.tune.spaces import SPACE
-from tests.tune.test_gain_estimates import simulate_runs
+from tests.tune.test_pair_estimates import simulate_runs
 from tests.tune.trial_records import record
 
 RUN = """

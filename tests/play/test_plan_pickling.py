@@ -44,7 +44,7 @@ FILES = {
         import helpers
         from keyhole.play.simulation_job import plan_digest
         from keyhole.play.simulation_plan import Plan
-        from keyhole.play.thread_executor import simulate_replications
+        from keyhole.play.threaded_simulation import simulate_replications
         from keyhole.play.plan_pickling import pickle_plan
         from keyhole.policy import float_array
         from keyhole.thresholding import Policy, Problem
@@ -77,7 +77,7 @@ import statistics
 import sys
 from keyhole.play.simulation_job import plan_digest
 from keyhole.play.plan_pickling import unpickle_plan
-from keyhole.play.thread_executor import simulate_replications
+from keyhole.play.threaded_simulation import simulate_replications
 
 for name in sys.argv[1:]:
     plan = unpickle_plan(open(name, "rb").read())
@@ -199,7 +199,7 @@ from keyhole import simulate
 from keyhole.play.simulation_plan import Plan
 from keyhole.play.plan_pickling import pickle_plan
 from keyhole.play.simulation_job import plan_digest
-from keyhole.play.thread_executor import simulate_replications
+from keyhole.play.threaded_simulation import simulate_replications
 
 def packed(kind, name):
     plan = Plan.make(
@@ -222,7 +222,7 @@ ELSEWHERE = """
 import sys
 from keyhole.play.simulation_job import plan_digest
 from keyhole.play.plan_pickling import unpickle_plan
-from keyhole.play.thread_executor import simulate_replications
+from keyhole.play.threaded_simulation import simulate_replications
 
 assert "keyhole.semibandit" not in sys.modules
 for name in sys.argv[1:]:

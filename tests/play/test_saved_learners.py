@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from keyhole import Learner
+from keyhole.stochastic import KnownVarianceUCB
 from keyhole.threshold import MonotoneKLUCB
 
 pytestmark = pytest.mark.interpreted
@@ -107,6 +108,8 @@ def test_a_learner_is_saved_again_with_all_that_it_knew(name, tmp_path):
     assert new == ({"evidence_histogram"} if "stopping" in name else set())
     for array in new:
         assert not any(contents[1]["arrays"]["state"].pop(array)["values"])
-    if name == "threshold_capped":  # its policy has another name today
-        contents[0] |= {"policy": "MonotoneKLUCB", "module": MonotoneKLUCB.__module__}
+    if policy := {"threshold_capped": MonotoneKLUCB, "stochastic_scale": KnownVarianceUCB}.get(
+        name
+    ):
+        contents[0] |= {"policy": policy.__name__, "module": policy.__module__}  # renamed since
     assert contents[0] == contents[1]

@@ -15,7 +15,7 @@ from keyhole import simulate
 from keyhole.drivers import engine
 from keyhole.play.interactive_environment import InteractiveEnvironment
 from keyhole.play.learner import make_learner
-from keyhole.play.thread_executor import split_replications
+from keyhole.play.threaded_simulation import split_replications
 from keyhole.policy import parameter, uniform
 from keyhole.thresholding import LSA, IndexPolicy, Policy, Problem
 from tests.busy import wait_until_busy
@@ -369,7 +369,7 @@ import sys
 import threading
 
 import keyhole.play.policy_trial
-import keyhole.play.thread_executor
+import keyhole.play.threaded_simulation
 from keyhole import simulate
 from keyhole.thresholding import IndexPolicy, Problem
 
@@ -387,7 +387,7 @@ def told(thread, timeout=None):
     join(thread, timeout)
 
 threading.Thread.join = told
-keyhole.play.thread_executor._GRACE_SECONDS = float(sys.argv[1])
+keyhole.play.threaded_simulation._GRACE_SECONDS = float(sys.argv[1])
 keyhole.play.policy_trial._MOST_SECONDS = 0.0  # in the trial, Ctrl-C works at once
 problem = Problem(means=[0.2, 0.7], threshold=0.5)
 simulate(problem, [Stuck()], horizon=2, replications=1)

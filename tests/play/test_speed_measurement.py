@@ -7,9 +7,9 @@ import sys
 
 import pytest
 
-import keyhole.play.thread_executor
+import keyhole.play.threaded_simulation
 from keyhole.play.simulation_plan import Plan
-from keyhole.play.thread_executor import measure_seconds_per_round
+from keyhole.play.threaded_simulation import measure_seconds_per_round
 from keyhole.thresholding import LSA, Problem
 
 PROBLEM = Problem(means=[0.2, 0.45, 0.7], threshold=0.5)
@@ -47,8 +47,8 @@ def slow(monkeypatch):
                         done = group * together * horizon + together * horizon * step // 100
                         report(label, done, len(part) * horizon)
 
-            monkeypatch.setattr(keyhole.play.thread_executor, "simulate_replications", play)
-            monkeypatch.setattr(keyhole.play.thread_executor, "make_simulators", lambda *_: [])
+            monkeypatch.setattr(keyhole.play.threaded_simulation, "simulate_replications", play)
+            monkeypatch.setattr(keyhole.play.threaded_simulation, "make_simulators", lambda *_: [])
             options = {"replications": 10**6} | options
             return measure_seconds_per_round(plan, "it", seconds, clock=self.clock, **options)
 
@@ -94,7 +94,7 @@ def test_a_policy_of_which_no_round_ends_takes_for_ever(slow, monkeypatch):
             slow.now += 1.0
             report("it", 0, 100)
 
-    monkeypatch.setattr(keyhole.play.thread_executor, "simulate_replications", play)
+    monkeypatch.setattr(keyhole.play.threaded_simulation, "simulate_replications", play)
     assert (
         measure_seconds_per_round(plan_of(100), "it", 0.1, replications=8, clock=slow.clock)
         == math.inf
@@ -103,8 +103,8 @@ def test_a_policy_of_which_no_round_ends_takes_for_ever(slow, monkeypatch):
 
 
 STUCK = """
-from keyhole.play import thread_executor
-import keyhole.play.thread_executor
+from keyhole.play import threaded_simulation
+import keyhole.play.threaded_simulation
 from keyhole.play.simulation_plan import Plan
 from keyhole.thresholding import IndexPolicy, Problem
 
@@ -115,11 +115,11 @@ class Stuck(IndexPolicy):
             n += 1.0
         return n
 
-thread_executor._STUCK_SECONDS = 0.2
-keyhole.play.thread_executor._GRACE_SECONDS = 0.2
+threaded_simulation._STUCK_SECONDS = 0.2
+keyhole.play.threaded_simulation._GRACE_SECONDS = 0.2
 problem = Problem(means=[0.2, 0.7], threshold=0.5)
 plan = Plan.make(problem, {"it": Stuck()}, horizon=50, checkpoints=None, seed=1)
-print(thread_executor.measure_seconds_per_round(plan, "it", 0.1, replications=8, threads=2))
+print(threaded_simulation.measure_seconds_per_round(plan, "it", 0.1, replications=8, threads=2))
 """
 
 

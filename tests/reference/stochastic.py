@@ -60,7 +60,7 @@ class HoeffdingUCB(ByIndex):
         return self.mean(arm) + math.sqrt(math.log(4 * self.horizon**2) / (2 * n))
 
 
-class BernsteinUCB(ByIndex):
+class KnownVarianceUCB(ByIndex):
     """The same with Bernstein's inequality: V solves N eps^2 = L (2 v + 2 eps / 3)."""
 
     def __init__(self, *size, variance):

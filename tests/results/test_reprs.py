@@ -10,7 +10,7 @@ from keyhole.study import Study
 from keyhole.thresholding import LSA
 from keyhole.tune import SavedTune, Tuner
 from keyhole.tune import Spec as TuneSpec
-from keyhole.tune.gain_estimates import Interval
+from keyhole.tune.pair_estimates import Interval
 from keyhole.validation import escape_html
 
 pytestmark = [pytest.mark.interpreted, pytest.mark.usefixtures("no_figures")]

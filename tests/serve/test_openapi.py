@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 from jsonschema import Draft202012Validator
 
-from keyhole.serve import problem_documents
+from keyhole.serve import error_responses
 from keyhole.serve.routes import ROUTES
 
 ID = "01M8K1NFF5YQE8K8EK1E8ENAGP"
@@ -87,7 +87,7 @@ def test_the_guide_lists_every_type_of_problem():
     listed = set()
     for status, names in re.findall(r"^\| (\d{3}) \| (.*) \|$", guide, re.MULTILINE):
         listed |= {(int(status), name) for name in re.findall(r"`([a-z-]+)`", names)}
-    named = {(problem.status, problem.type) for problem in problem_documents.PROBLEMS.values()}
+    named = {(problem.status, problem.type) for problem in error_responses.PROBLEMS.values()}
     assert {(status, f"/problems/{name}") for status, name in listed} == named
 
 

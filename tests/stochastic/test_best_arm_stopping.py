@@ -7,7 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from keyhole import simulate
-from keyhole.draws.betting_evidence import GRID, add_to_histogram, log_evidence_against
+from keyhole.draws.e_process import GRID, add_to_histogram, log_evidence_against
 from keyhole.policy import FloatArray, float_array
 from keyhole.stochastic import (
     UCB1,

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from keyhole import simulate
-from keyhole.stochastic import BernsteinUCB, DeviationUCBPolicy, HoeffdingUCB, Problem
+from keyhole.stochastic import DeviationUCBPolicy, HoeffdingUCB, KnownVarianceUCB, Problem
 from keyhole.stochastic.policy_base import find_width
 
 pytestmark = pytest.mark.interpreted
@@ -22,7 +22,7 @@ class Halved(DeviationUCBPolicy):
         return 2.0 * math.exp(-2.0 * pulls * error * error)
 
 
-@pytest.mark.parametrize("policy", [HoeffdingUCB(), BernsteinUCB(variance=0.07)], ids=repr)
+@pytest.mark.parametrize("policy", [HoeffdingUCB(), KnownVarianceUCB(variance=0.07)], ids=repr)
 @given(pulls=st.integers(1, 10**6), horizon=st.integers(2, 10**9))
 def test_the_closed_form_is_the_least_error(policy, pulls, horizon):
     p = SimpleNamespace(**policy.parameters(), horizon=horizon)
@@ -51,4 +51,4 @@ def test_bad_input_is_named():
     with pytest.raises(ValueError, match="gap must be above 0, got 0"):
         HoeffdingUCB().sufficient_pulls(0, horizon=10)
     with pytest.raises(ValueError, match=r"variance must lie in \(0, 0\.25\], got 0\.3"):
-        BernsteinUCB(variance=0.3)
+        KnownVarianceUCB(variance=0.3)

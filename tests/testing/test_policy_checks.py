@@ -18,7 +18,7 @@ from keyhole.testing import (
     check_setting,
     parametrize_with_checks,
 )
-from keyhole.testing.interpreter_checks import interpreted_and_compiled_agree
+from keyhole.testing.interpreter_agreement import interpreted_and_compiled_agree
 from keyhole.testing.policy_checks import engine_and_learner_agree, saving_changes_nothing
 from keyhole.thresholding import LSA, Policy, Problem
 from tests.conformance import COMPILED, INTERPRETED

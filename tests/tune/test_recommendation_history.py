@@ -8,7 +8,7 @@ from keyhole.tune.charts import (
     replay_recommendations,
 )
 from tests.tune.conftest import TABLE
-from tests.tune.test_gain_estimates import simulate_runs
+from tests.tune.test_pair_estimates import simulate_runs
 from tests.tune.trial_records import record
 
 

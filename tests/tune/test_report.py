@@ -20,7 +20,7 @@ from keyhole.tune.summary import (
 )
 from tests.conftest import draw_only_svg
 from tests.tune.conftest import TABLE
-from tests.tune.test_gain_estimates import simulate_runs
+from tests.tune.test_pair_estimates import simulate_runs
 from tests.tune.trial_records import record
 
 

@@ -7,8 +7,8 @@ import pytest
 
 from keyhole.tune import SavedTune, Spec
 from keyhole.tune.charts import gain_chart
-from keyhole.tune.parameter_effects import effects_table
 from keyhole.tune.report import write_report
+from keyhole.tune.run_time_effects import effects_table
 from keyhole.tune.summary import tried_table, tune_as_json
 from keyhole.tune.varied_parameters import label_arms
 from tests.tune.trial_records import record

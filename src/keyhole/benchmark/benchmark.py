@@ -23,7 +23,7 @@ from keyhole.experiment.spec import Spec
 from keyhole.files import folder_lock, has_content, open_draft, write_atomically
 from keyhole.play.policy_trial import try_policies
 from keyhole.play.progress import print_step_name, track_total
-from keyhole.play.thread_executor import measure_seconds_per_round
+from keyhole.play.threaded_simulation import measure_seconds_per_round
 from keyhole.provenance import describe_software
 from keyhole.results.estimate import mean_estimate, paired_difference
 from keyhole.validation import Range, check_choice, check_integer

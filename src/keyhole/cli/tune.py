@@ -241,7 +241,7 @@ def _write_report(tune: "AnyTune") -> Path | None:
 def _print_tune(tune: "AnyTune") -> None:
     from keyhole.pages.notebook_html import text_table
     from keyhole.tune import summary
-    from keyhole.tune.parameter_effects import FAILED_RUNS, effects_table
+    from keyhole.tune.run_time_effects import FAILED_RUNS, effects_table
 
     typer.echo(summary.format_progress(tune))
     if not tune.runs:

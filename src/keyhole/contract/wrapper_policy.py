@@ -11,7 +11,7 @@ from keyhole.contract.kernel_signatures import BASE_KERNELS
 from keyhole.contract.pending_mode_inference import combine_pending_modes, possible_modes
 from keyhole.contract.policy import Policy, parameter_fields
 from keyhole.draws.argmin_tree import argmin_tree_fill, argmin_tree_find, argmin_tree_update
-from keyhole.draws.betting_evidence import GRID, add_to_histogram
+from keyhole.draws.e_process import GRID, add_to_histogram
 from keyhole.draws.streams import Stream
 from keyhole.kernels.fingerprint import Kernel
 from keyhole.validation import check_choice
@@ -211,7 +211,7 @@ class StoppingState:
     evidence_pulls = state_arrays.float_array("arms")
     evidence_totals = state_arrays.float_array("arms")
     evidence_histogram = state_arrays.float_array("arms", GRID, added=True)
-    """The weights of rewards between 0 and 1: see `keyhole.draws.betting_evidence`."""
+    """The weights of rewards between 0 and 1: see `keyhole.draws.e_process`."""
     open_pulls = state_arrays.argmin_tree_array("arms")
     """The pulls of each *open* arm, which has no verdict yet; infinite for a settled arm."""
 

@@ -41,7 +41,7 @@ class MeasuredRuns:
     --------
     >>> runs = MeasuredRuns("two", ("a", "b"), ([0.5, 0.7], [0.9]), ([1.0, 2.0], [30.0]))
     >>> runs
-    Measured(two; a: 2 runs, b: 1 run)
+    MeasuredRuns(two; a: 2 runs, b: 1 run)
     """
 
     name: str
@@ -99,7 +99,7 @@ class MeasuredRuns:
             f"{arm}: {count_text(len(rewards), 'run')}"
             for arm, rewards in zip(self.arms, self.rewards, strict=True)
         )
-        return f"Measured({self.name}; {', '.join(sizes)})"
+        return f"MeasuredRuns({self.name}; {', '.join(sizes)})"
 
     def quartiles(self) -> tuple[float, float]:
         """Return the lower and upper quartile of the arms' median consumptions.
@@ -235,7 +235,7 @@ def read_measured_runs_csv(
     ...     path = Path(folder, "runs.csv")
     ...     _ = path.write_text(text)
     ...     read_measured_runs_csv(path)
-    Measured(runs; fast: 1 run, slow: 2 runs)
+    MeasuredRuns(runs; fast: 1 run, slow: 2 runs)
     """
     common_limit = math.inf
     if limit is not None:

@@ -62,7 +62,7 @@ def log_mixture_evidence_above(total: float, pulls: float, null: float, floor: f
     with c the null, s the sum of the n rewards (n is at most 10**12), f = n - s, and Z of the beta
     distribution with shapes s + 1 and f + 1. To test "mean >= null", replace each reward by one
     minus the reward, and the null by one minus the null. The e-process is valid for all rewards in
-    [0, 1]; if some lie between 0 and 1, `keyhole.draws.betting_evidence` finds more evidence.
+    [0, 1]; if some lie between 0 and 1, `keyhole.draws.e_process` finds more evidence.
 
     Two bounds of the logarithm are compared with the floor first, since the beta distribution takes
     longer: :math:`(s - nc)^2 / (n c (1 - c))`, and the logarithm without the term ln P(Z > c).

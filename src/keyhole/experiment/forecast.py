@@ -17,7 +17,7 @@ from keyhole.files import read_toml
 from keyhole.kernels.cache_files import cached_files
 from keyhole.play.progress import WorkItem
 from keyhole.play.simulation_job import SimulationJob
-from keyhole.play.thread_executor import make_simulators, measure_seconds_per_round
+from keyhole.play.threaded_simulation import make_simulators, measure_seconds_per_round
 
 _SPAN: Final = 1.0  # seconds, of all samples together
 _LEAST_SPAN: Final = 0.05  # seconds, of one sample

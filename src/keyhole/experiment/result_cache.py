@@ -17,7 +17,7 @@ from keyhole.contract.state_arrays import FloatArray
 from keyhole.experiment.run_folder import is_finished
 from keyhole.experiment.spec import Spec
 from keyhole.files import write_atomically
-from keyhole.play.cluster_jobs import run_on_cluster
+from keyhole.play.cluster_simulation import run_on_cluster
 from keyhole.play.progress import Report, progress_callback
 from keyhole.play.simulation_job import SimulationJob, digest_parts, json_digest, run_locally
 from keyhole.play.simulation_plan import Plan

@@ -23,7 +23,7 @@ from keyhole.experiment.setting_registry import BUILT_IN, find_setting, setting_
 from keyhole.files import read_text_file
 from keyhole.play.simulation_plan import MOST_CHECKPOINTS, Plan, SimulatedWorkers, SpacingKind
 from keyhole.spec_values import join_errors, list_errors, plain_value, unknown_name_error
-from keyhole.validation import DEFAULT_SEED, SEEDS, check_line
+from keyhole.validation import DEFAULT_SEED, SEED_RANGE, check_line
 
 Count = Annotated[int, Field(ge=1, le=2**53, strict=True)]
 """A count that a float represents exactly."""
@@ -141,7 +141,7 @@ class Spec(BaseModel):
     name: Annotated[str, Field(min_length=1), AfterValidator(_check_one_line)]
     title: Annotated[str, AfterValidator(_check_one_line)] = ""
     notes: Annotated[str, AfterValidator(_check_paragraphs)] = ""
-    seed: Annotated[int, Field(ge=SEEDS.ge, lt=SEEDS.lt, strict=True)] = DEFAULT_SEED
+    seed: Annotated[int, Field(ge=SEED_RANGE.ge, lt=SEED_RANGE.lt, strict=True)] = DEFAULT_SEED
     replications: Count
     horizon: Count
     checkpoints: Spacing | list[Annotated[int, Field(strict=True)]] | None = None

@@ -31,7 +31,9 @@ Readers with any colour vision can distinguish them.
 # is black.
 _HASH_START: Final = 7356
 _HASH_MULTIPLIER: Final = 3_871_776_092
-_CHOSEN_COLOURS: Final = {"APGAI": 0, "HDoC": 2, "LUCBG": 3, "OUP": 6, "RoundRobin": 5}
+_CHOSEN_COLOURS: Final = {
+    "APGAI": 0, "HDoC": 2, "KnownVarianceUCB": 1, "LUCBG": 3, "OUP": 6, "RoundRobin": 5,
+}  # fmt: skip
 _HASH_MASK: Final = 0xFFFFFFFF  # 32 bits
 
 _IDENTIFIER: Final = re.compile(r"[^\W\d]\w*")

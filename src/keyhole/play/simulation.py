@@ -13,7 +13,7 @@ from keyhole.contract.pending_mode_inference import Pending
 from keyhole.contract.policy import Policy
 from keyhole.contract.problem import Problem
 from keyhole.contract.state_arrays import FloatArray
-from keyhole.play.cluster_jobs import run_on_cluster
+from keyhole.play.cluster_simulation import run_on_cluster
 from keyhole.play.progress import Report, progress_callback
 from keyhole.play.simulation_job import SimulationJob, run_locally
 from keyhole.play.simulation_plan import COUNTS, Duration, Plan, SimulatedWorkers

@@ -22,7 +22,7 @@ from keyhole.kernels.fingerprint import fingerprint
 from keyhole.kernels.package_digest import compiled_packages_digest, math_library_digest
 from keyhole.play.progress import Report
 from keyhole.play.simulation_plan import Plan, SimulatedWorkers
-from keyhole.play.thread_executor import FIRST_ROUNDS, simulate_replications
+from keyhole.play.threaded_simulation import FIRST_ROUNDS, simulate_replications
 
 _FORMAT: Final = "keyhole-block"
 _DTYPE: Final = np.dtype("<f8")

@@ -14,7 +14,7 @@ from math import inf
 from typing import Final
 
 from keyhole.durations import to_seconds
-from keyhole.serve.problem_documents import InvalidKeyError, MissingKeyError, MissingRightError
+from keyhole.serve.error_responses import InvalidKeyError, MissingKeyError, MissingRightError
 from keyhole.study import StoreError
 from keyhole.study.storage import open_store
 from keyhole.validation import Range, check_choice, check_line, check_number

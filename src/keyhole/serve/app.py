@@ -19,7 +19,7 @@ from starlette.responses import Response
 from starlette.routing import Router, compile_path
 from starlette.types import Message, Receive, Scope, Send
 
-from keyhole.serve import problem_documents, web_pages
+from keyhole.serve import error_responses, web_pages
 from keyhole.serve.api_keys import KeyCache
 from keyhole.serve.open_studies import OpenStudies
 from keyhole.serve.openapi import make_openapi
@@ -214,14 +214,14 @@ class Service(Router):
                 request.path = {name: unquote(text) for name, text in match.groupdict().items()}
                 method = scope["method"].replace("HEAD", "GET")
                 if method not in route_by_method:
-                    raise problem_documents.WrongMethodError(", ".join(route_by_method))
+                    raise error_responses.WrongMethodError(", ".join(route_by_method))
                 return route_by_method[method]
-        raise problem_documents.UnknownRouteError("see /v1/openapi.json")
+        raise error_responses.UnknownRouteError("see /v1/openapi.json")
 
 
 def _make_problem_response(error: Exception, request: Request, request_id: str) -> Response:
     """Return the answer to a request that was refused or failed; log what is not its own fault."""
-    document = problem_documents.make_document(error, request_id)
+    document = error_responses.make_document(error, request_id)
     if document.status >= 500:
         _LOG.error(document.title, exc_info=error, extra={"entries": [{"id": request_id}]})
     if request.route and request.route.is_page:
@@ -248,7 +248,7 @@ async def _read_body(receive: Receive, max_size: int) -> bytearray:
         if size <= max_size:
             body += chunk
     if size > max_size:
-        raise problem_documents.LargeBodyError(f"it must have at most {max_size:,} bytes")
+        raise error_responses.LargeBodyError(f"it must have at most {max_size:,} bytes")
     return body
 
 

@@ -4,7 +4,7 @@ from typing import Annotated, Any
 
 from msgspec import Meta, Struct
 
-from keyhole.serve.problem_documents import ProblemDocument
+from keyhole.serve.error_responses import ProblemDocument
 
 JsonObject = dict[str, Any]
 Count = Annotated[int, Meta(ge=1, le=1000)]

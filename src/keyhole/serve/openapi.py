@@ -7,7 +7,7 @@ from typing import Final
 import msgspec
 from starlette.routing import compile_path
 
-from keyhole.serve import problem_documents as problems
+from keyhole.serve import error_responses as problems
 from keyhole.serve.bodies import JsonObject
 from keyhole.serve.routes import ROUTES, Route, ask, ask_many
 from keyhole.study import DamagedError, StoreError, UnknownStudyError

@@ -14,8 +14,8 @@ from starlette.responses import PlainTextResponse, Response
 from keyhole.serve import bodies
 from keyhole.serve.api_keys import NOBODY, ApiKey
 from keyhole.serve.bodies import JsonObject
+from keyhole.serve.error_responses import MissingRightError, make_document
 from keyhole.serve.open_studies import OpenStudy
-from keyhole.serve.problem_documents import MissingRightError, make_document
 from keyhole.study import AsyncStudy, Decision, StoreError, Study, errors, list_studies
 from keyhole.study.arm_means import means_as_json
 from keyhole.study.study_summary import MOST_EVENTS

@@ -14,8 +14,8 @@ from starlette.responses import HTMLResponse, RedirectResponse, Response
 
 from keyhole.pages.page import Answer, Page, PageBlock, Section, Text, page_html
 from keyhole.serve.bodies import JsonObject, PageQuery
+from keyhole.serve.error_responses import MissingRightError, ProblemDocument
 from keyhole.serve.open_studies import OpenStudy
-from keyhole.serve.problem_documents import MissingRightError, ProblemDocument
 from keyhole.serve.routes import Request, Route, create_study, list_names
 
 COOKIE: Final = "keyhole_key"

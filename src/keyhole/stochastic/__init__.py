@@ -9,11 +9,11 @@ A policy of another setting can wrap a policy of this setting: see `keyhole.dela
 from keyhole.distributions import CustomDistribution
 from keyhole.former_names import add_former_names
 from keyhole.stochastic.learner import Learner, StudyVocabulary
-from keyhole.stochastic.policies.bernstein_ucb import BernsteinUCB
 from keyhole.stochastic.policies.best_arm_stopping import BestArmStopping
 from keyhole.stochastic.policies.hoeffding_ucb import HoeffdingUCB
 from keyhole.stochastic.policies.improved_ucb import ImprovedUCB
 from keyhole.stochastic.policies.klucb import KLUCB
+from keyhole.stochastic.policies.known_variance_ucb import KnownVarianceUCB
 from keyhole.stochastic.policies.moss import MOSS
 from keyhole.stochastic.policies.optimistic_thompson import OptimisticThompson
 from keyhole.stochastic.policies.round_robin import RoundRobin
@@ -25,10 +25,10 @@ from keyhole.stochastic.problem import PROBLEM_FACTORIES, Problem
 from keyhole.stochastic.setting import SETTING
 
 __all__ = [
-    "KLUCB", "MOSS", "PROBLEM_FACTORIES", "SETTING", "UCB1", "BernsteinUCB", "BestArmStopping",
+    "KLUCB", "MOSS", "PROBLEM_FACTORIES", "SETTING", "UCB1", "BestArmStopping",
     "CustomDistribution", "DeviationUCBPolicy", "HoeffdingUCB", "ImprovedUCB", "IndexPolicy",
-    "Learner", "OptimisticThompson", "Policy", "Problem", "RoundRobin", "StudyVocabulary",
-    "ThompsonSampling", "TopTwoThompson",
+    "KnownVarianceUCB", "Learner", "OptimisticThompson", "Policy", "Problem", "RoundRobin",
+    "StudyVocabulary", "ThompsonSampling", "TopTwoThompson",
 ]  # fmt: skip
 
 add_former_names(__name__)

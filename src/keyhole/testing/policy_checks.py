@@ -22,7 +22,7 @@ from keyhole.kernels.kernel_decorators import bounds_checked
 from keyhole.play.learner import Learner
 from keyhole.testing import pending_checks
 from keyhole.testing.check_context import REPLICATIONS, CheckContext, decision_as_numbers
-from keyhole.testing.interpreter_checks import interpreted_and_compiled_agree
+from keyhole.testing.interpreter_agreement import interpreted_and_compiled_agree
 from keyhole.validation import DEFAULT_SEED, check_choice
 
 _ARM_COUNTS: Final = (1, 2, 1000)

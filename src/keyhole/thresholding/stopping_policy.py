@@ -15,7 +15,7 @@ from keyhole.contract.wrapper_policy import (
     add_reward,
     settle_arm,
 )
-from keyhole.draws.betting_evidence import log_evidence_above, log_evidence_below
+from keyhole.draws.e_process import log_evidence_above, log_evidence_below
 from keyhole.policy import FloatArray, Kernel, Stream, argmin_tree_find, parameter
 from keyhole.thresholding.policies.lsa import LSA
 from keyhole.thresholding.policy_base import Policy, is_mean_above

@@ -11,8 +11,8 @@ import numpy as np
 from keyhole.contract.state_arrays import FloatArray
 from keyhole.pages.line_chart import Axis, Curve, LineChart, Ring
 from keyhole.text_formatting import count_text
-from keyhole.tune.gain_estimates import GainEstimates, Interval
 from keyhole.tune.held_out_validation import has_outcome_for
+from keyhole.tune.pair_estimates import GainEstimates, Interval
 from keyhole.tune.recommendation import YARDSTICK
 from keyhole.tune.saved_tune import AnyTune, SavedSpaceTune, SavedTune
 from keyhole.tune.summary import (

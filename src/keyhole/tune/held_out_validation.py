@@ -15,8 +15,8 @@ import numpy as np
 from keyhole.contract.state_arrays import FloatArray
 from keyhole.results.estimate import Estimate, mean_estimate, share_estimate
 from keyhole.tune.decision_sources import PlannedTrial, plan_chosen_run
-from keyhole.tune.gain_estimates import Interval
 from keyhole.tune.instances import Instance
+from keyhole.tune.pair_estimates import Interval
 from keyhole.tune.recommendation import YARDSTICK, ConfigurationEstimate
 from keyhole.tune.run_arrays import RunGains
 from keyhole.tune.spec import Spec

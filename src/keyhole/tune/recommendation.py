@@ -6,7 +6,7 @@ from typing import Final
 from keyhole.results.estimate import format_estimate
 from keyhole.text_formatting import count_text
 from keyhole.tune.arms import Scalar
-from keyhole.tune.gain_estimates import Interval
+from keyhole.tune.pair_estimates import Interval
 
 TOLERANCE: Final = 0.01
 """Pairs count as equally good if their gains differ by at most this share of the reward span."""

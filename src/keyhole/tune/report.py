@@ -16,8 +16,8 @@ from keyhole.provenance import describe_software, software_text
 from keyhole.text_formatting import capitalize, count_text
 from keyhole.tune import charts, summary
 from keyhole.tune.arms import Arm
-from keyhole.tune.parameter_effects import EFFECTS_CAPTION, effects_table
 from keyhole.tune.recommendation import YARDSTICK
+from keyhole.tune.run_time_effects import EFFECTS_CAPTION, effects_table
 from keyhole.tune.saved_tune import REPORT, AnyTune, SavedSpaceTune, SavedTune
 from keyhole.tune.spec import Spec
 from keyhole.tune.trial_log import RUNS

@@ -21,9 +21,8 @@ from keyhole.study import Study, list_studies
 from keyhole.study.events import TOLD, TOLD_LATE, TOLD_TOO_LATE
 from keyhole.text_formatting import count_text
 from keyhole.tune.decision_sources import make_decider
-from keyhole.tune.gain_estimates import GainEstimates, Interval
 from keyhole.tune.held_out_validation import VALIDATION, compare_configurations
-from keyhole.tune.parameter_effects import ParameterEffect
+from keyhole.tune.pair_estimates import GainEstimates, Interval
 from keyhole.tune.recommendation import (
     TOLERANCE,
     YARDSTICK,
@@ -32,6 +31,7 @@ from keyhole.tune.recommendation import (
     ConfigurationEstimate,
     PairEstimate,
 )
+from keyhole.tune.run_time_effects import ParameterEffect
 from keyhole.tune.space_decider import SpaceDecider
 from keyhole.tune.spec import DEFAULT_POLICY, Spec
 from keyhole.tune.trial_log import RUNS, TrialLog, TrialRecord, describe_error, read_records

@@ -12,10 +12,10 @@ import numpy as np
 from keyhole.tune.adaptive_racing import AdaptiveRacing
 from keyhole.tune.arms import Scalar
 from keyhole.tune.model_search import ModelSearch
-from keyhole.tune.parameter_effects import ParameterEffect, parameter_effects
 from keyhole.tune.parameter_space import ParameterSpace, configuration_key
 from keyhole.tune.recommendation import BestConfiguration
 from keyhole.tune.run_arrays import RunArray, RunGains, RunOutcome, Trial
+from keyhole.tune.run_time_effects import ParameterEffect, parameter_effects
 from keyhole.tune.run_time_model import OutcomeModel, RunTimeModel, draw_feature_effects
 from keyhole.tune.space_estimates import SpaceEstimates
 

@@ -10,8 +10,8 @@ from numpy.typing import NDArray
 
 from keyhole.contract.state_arrays import FloatArray
 from keyhole.tune.arms import Scalar
-from keyhole.tune.gain_estimates import Interval
 from keyhole.tune.model_search import ModelSearch, only_failed_mask
+from keyhole.tune.pair_estimates import Interval
 from keyhole.tune.recommendation import BestConfiguration, ConfigurationEstimate
 from keyhole.tune.run_time_model import (
     DRAWS,

@@ -27,7 +27,7 @@ from keyhole.tune.parameter_space import ParameterSpace
 from keyhole.tune.success_rule import SuccessRule
 from keyhole.validation import (
     DEFAULT_SEED,
-    SEEDS,
+    SEED_RANGE,
     Range,
     check_choice,
     check_distinct,
@@ -294,7 +294,7 @@ class Spec:
     instances: tuple[Instance, ...]
     success: SuccessRule
     objective: CostModel
-    seed: Annotated[int, partial(check_integer, allowed=SEEDS)] = DEFAULT_SEED
+    seed: Annotated[int, partial(check_integer, allowed=SEED_RANGE)] = DEFAULT_SEED
     memory: Annotated[int | None, _parse_memory] = None
     cores: Annotated[int, partial(check_integer, allowed=Range(ge=1))] = 1
     clock: Annotated[str, partial(check_choice, allowed=("wall", "cpu"))] = "wall"

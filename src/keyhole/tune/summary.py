@@ -13,7 +13,7 @@ from keyhole.pages.notebook_html import chart_html, notebook_html, text_table
 from keyhole.pages.page import Table
 from keyhole.text_formatting import count_text
 from keyhole.tune.arms import TYPED, Arm
-from keyhole.tune.gain_estimates import Interval
+from keyhole.tune.pair_estimates import Interval
 from keyhole.tune.recommendation import (
     NO_SUCCESS,
     TOLERANCE,

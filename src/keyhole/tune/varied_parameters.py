@@ -7,8 +7,8 @@ from typing import Final
 import numpy as np
 
 from keyhole.pages.line_chart import shorten_label
-from keyhole.tune.parameter_effects import ParameterEffect, parameter_effects
 from keyhole.tune.run_arrays import RunArray, Trial
+from keyhole.tune.run_time_effects import ParameterEffect, parameter_effects
 from keyhole.tune.run_time_model import RunRows, RunTimeModel, draw_feature_effects
 from keyhole.tune.spec import Spec
 from keyhole.tune.trial_log import EXPIRED, TrialRecord

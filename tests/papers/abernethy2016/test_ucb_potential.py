@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from keyhole.papers.abernethy2016.ucb_potential import potential, potential_bound, regret_bound
-from keyhole.stochastic import BernsteinUCB, HoeffdingUCB
+from keyhole.stochastic import HoeffdingUCB, KnownVarianceUCB
 from keyhole.stochastic.bounds import hoeffding_ucb_bound
 from keyhole.stochastic.policy_base import DeviationUCBPolicy
 from tests.stochastic.cases import FIVE, bernoulli, drive
@@ -36,7 +36,7 @@ def test_a_width_that_is_searched_for_has_the_same_potential():
 
     found = potential(Halved(), [40], horizon=100)
     assert found == pytest.approx(float(potential(HoeffdingUCB(), [40], horizon=100)))
-    assert potential(BernsteinUCB(variance=0.01), [400], horizon=100) < potential(
+    assert potential(KnownVarianceUCB(variance=0.01), [400], horizon=100) < potential(
         HoeffdingUCB(), [400], horizon=100
     )
 

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from keyhole.papers.bengs2022 import problem_numbers
+from keyhole.papers.bengs2022 import computed_quantities
 from keyhole.resource import plots, three_models_problem
 
 pytestmark = pytest.mark.interpreted
@@ -17,26 +17,26 @@ def test_numbers_of_the_three_models_are_those_of_many_runs():
     points = [(line.get_xdata(), line.get_ydata()) for line in lines]
     means = [(np.mean(earned), np.mean(used)) for used, earned in points]
     numbers = (
-        problem_numbers.mean_rewards(problem),
-        problem_numbers.mean_consumptions(problem),
+        computed_quantities.mean_rewards(problem),
+        computed_quantities.mean_consumptions(problem),
     )
     for (reward, used), *exact in zip(means, *numbers, strict=True):
         assert [reward, used] == pytest.approx(exact, abs=5 * 0.15 / np.sqrt(RUNS))
-    for (used, earned), rise in zip(points, problem_numbers.reward_rises(problem), strict=True):
+    for (used, earned), rise in zip(points, computed_quantities.reward_rises(problem), strict=True):
         more = np.array(used) > np.mean(used)
         found = np.mean(np.array(earned)[more]) - np.mean(np.array(earned)[~more])
         assert found == pytest.approx(rise, abs=5 * 2 * 0.1 / np.sqrt(RUNS))
     shares = [np.mean(np.array(used) > 0.6) for used, _ in points]
     assert shares == pytest.approx(
-        problem_numbers.half_limit_exceedance(problem), abs=5 * 0.5 / np.sqrt(RUNS)
+        computed_quantities.half_limit_exceedance(problem), abs=5 * 0.5 / np.sqrt(RUNS)
     )
 
 
 def test_the_leader_at_a_limit_is_worth_the_most():
     problem = three_models_problem("strict")
     starts, shares = (
-        problem_numbers.first_leading_limits(problem),
-        problem_numbers.best_arm_shares(problem),
+        computed_quantities.first_leading_limits(problem),
+        computed_quantities.best_arm_shares(problem),
     )
     assert np.isinf(starts[0])
     assert shares[0] == 0
@@ -44,4 +44,4 @@ def test_the_leader_at_a_limit_is_worth_the_most():
     turn = 0.6 * starts[1]
     assert problem.gain(1, turn) > problem.gain(2, turn)
     assert problem.gain(1, turn - 0.002) < problem.gain(2, turn - 0.002)
-    assert problem_numbers.largest_gains(problem)[1] == pytest.approx(problem.best_gain)
+    assert computed_quantities.largest_gains(problem)[1] == pytest.approx(problem.best_gain)

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from matplotlib.figure import Figure
 
-from keyhole.papers.bengs2022 import problem_numbers
+from keyhole.papers.bengs2022 import computed_quantities
 from keyhole.papers.report.problem_figure_drawing import draw_refinement
 from keyhole.resource import three_models_problem
 
@@ -21,12 +21,12 @@ def test_figure_3_shows_the_start_one_extension_several_at_once_and_the_end():
     assert start == [1, 1, 1]
     assert sum(one) == 4
     assert max(new - old for new, old in zip(several, one, strict=True)) > 1
-    assert end == problem_numbers.grid_sizes(problem).tolist()
+    assert end == computed_quantities.grid_sizes(problem).tolist()
     assert [axes.get_title() for axes in figure.axes][0::3] == ["at the start", "at the end"]
 
 
 def test_stages_count_what_each_round_extends():
-    first, *later = problem_numbers.play_stages(three_models_problem("strict"), rounds=200)
+    first, *later = computed_quantities.play_stages(three_models_problem("strict"), rounds=200)
     assert (first.round, first.extended_points) == (0, 0)
     before = first
     for stage in later:

@@ -11,7 +11,7 @@ from keyhole.papers.claims.statistics import exact_number, number_from_log, numb
 from keyhole.results.estimate import Estimate, mean_estimate
 from keyhole.semibandit import Problem as Thresholds
 from tests.papers.agreement import agree
-from tests.papers.claims.test_problem_numbers import results as three_models_problem
+from tests.papers.claims.test_computed_quantities import results as three_models_problem
 from tests.papers.made_up import BY, RUNS, WORDS, kind_fields, make_claim, result
 
 ROUNDS = (10, 40, 640)

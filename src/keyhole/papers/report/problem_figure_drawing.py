@@ -8,7 +8,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from keyhole.pages.figure_files import blank_figure
-from keyhole.papers.bengs2022.problem_numbers import GridStage, play_stages
+from keyhole.papers.bengs2022.computed_quantities import GridStage, play_stages
 from keyhole.papers.entry import ProblemFigure
 from keyhole.resource.plots import draw_gains, draw_points, draw_runs
 from keyhole.resource.problem import Problem
@@ -20,7 +20,7 @@ def draw_refinement(problem: Problem, figure: Figure, *, names: Sequence[str] = 
 
     The stages are the start, the first round that extends a grid at one point, the first round that
     extends a grid at several points, and the end of 1,000 rounds; see
-    `keyhole.papers.bengs2022.problem_numbers.play_stages`.
+    `keyhole.papers.bengs2022.computed_quantities.play_stages`.
 
     Parameters
     ----------

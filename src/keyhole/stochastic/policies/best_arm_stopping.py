@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from keyhole.confidence_sequences import log_beta
 from keyhole.contract.policy import Guarantee, settled_arms
 from keyhole.contract.wrapper_policy import MEAN_TOLERANCE, StoppingWrapper, add_reward, settle_arm
-from keyhole.draws.betting_evidence import log_evidence_against, log_largest_wealth
+from keyhole.draws.e_process import log_evidence_against, log_largest_wealth
 from keyhole.policy import (
     IntArray,
     Kernel,

@@ -21,7 +21,7 @@ from keyhole.play.plan_pickling import pickle_plan, unpickle_plan
 from keyhole.play.progress import Report
 from keyhole.play.simulation_job import SimulationJob, StoreValues, plan_digest
 from keyhole.play.simulation_plan import Plan
-from keyhole.play.thread_executor import make_simulators, simulate_replications
+from keyhole.play.threaded_simulation import make_simulators, simulate_replications
 from keyhole.text_formatting import count_text
 
 # A worker that is killed loses a block, so blocks are short. A task costs the scheduler some

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from keyhole.tune import SavedTune, Spec
-from keyhole.tune.gain_estimates import GainEstimates
+from keyhole.tune.pair_estimates import GainEstimates
 from tests.tune.conftest import TABLE
 from tests.tune.trial_records import record
 

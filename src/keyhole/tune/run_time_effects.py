@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from keyhole.contract.state_arrays import FloatArray
-from keyhole.tune.gain_estimates import Interval
+from keyhole.tune.pair_estimates import Interval
 
 FAILED_RUNS: Final = "A failed run counts as longer than the full cut-off."
 EFFECTS_CAPTION: Final = (

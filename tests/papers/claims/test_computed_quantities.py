@@ -6,7 +6,7 @@ from functools import cache
 import pytest
 
 from keyhole.papers import Entry, reproduce
-from keyhole.papers.bengs2022.problem_numbers import NUMBERS
+from keyhole.papers.bengs2022.computed_quantities import NUMBERS
 from keyhole.papers.claims import Result
 from keyhole.papers.entry import DRAWING_NAMES, ProblemFigure
 from keyhole.papers.report.problem_figure_drawing import DRAWINGS, draw_problem_figure

@@ -1,4 +1,4 @@
-"""Policy BernsteinUCB: pulls the arm with the largest upper bound by Bernstein's inequality."""
+"""Policy KnownVarianceUCB: pulls the arm with the largest upper bound by Bernstein's inequality."""
 
 import math
 
@@ -6,7 +6,7 @@ from keyhole.policy import Kernel, parameter
 from keyhole.stochastic.policy_base import DeviationUCBPolicy, ln_of_2_over_delta
 
 
-class BernsteinUCB(DeviationUCBPolicy):
+class KnownVarianceUCB(DeviationUCBPolicy):
     r"""Pull the arm with the largest upper bound, given an upper bound on the arms' variances.
 
     It is better than `HoeffdingUCB` if the variance of every arm is known to be well below 1/4, the
@@ -40,7 +40,7 @@ class BernsteinUCB(DeviationUCBPolicy):
 
     Examples
     --------
-    >>> learner = BernsteinUCB(variance=0.01).learner(arms=2, horizon=100)
+    >>> learner = KnownVarianceUCB(variance=0.01).learner(arms=2, horizon=100)
     >>> asked = []
     >>> for reward in (0.4, 0.6, 0.6):
     ...     asked.append(learner.ask())

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from keyhole.draws.betting_evidence import (
+from keyhole.draws.e_process import (
     GRID,
     add_to_histogram,
     log_evidence_above,

@@ -9,10 +9,10 @@ from weakref import WeakSet
 import numpy as np
 import pytest
 
-import keyhole.play.cluster_jobs
+import keyhole.play.cluster_simulation
 from keyhole import simulate
 from keyhole.clusters import Cluster, ClusterLostError
-from keyhole.play.cluster_jobs import package_versions, run_on_cluster, run_task
+from keyhole.play.cluster_simulation import package_versions, run_on_cluster, run_task
 from keyhole.play.plan_pickling import pickle_plan
 from keyhole.play.simulation_job import SimulationJob, plan_digest
 from keyhole.play.simulation_plan import Plan
@@ -91,7 +91,7 @@ def slow_part(*arguments):
 
 @pytest.fixture
 def clock(monkeypatch):
-    monkeypatch.setattr(keyhole.play.cluster_jobs, "run_task", slow_part)
+    monkeypatch.setattr(keyhole.play.cluster_simulation, "run_task", slow_part)
     monkeypatch.setattr(keyhole.play.simulation_job, "FIRST_ROUNDS", 1)
 
 
@@ -207,7 +207,7 @@ def test_progress_speaks_of_all_jobs_together():
 
 def test_a_cluster_without_workers_is_waited_for_and_it_is_said(monkeypatch):
     cluster = Inline(0)
-    monkeypatch.setattr(keyhole.play.cluster_jobs, "_WARNING_SECONDS", 0.0)
+    monkeypatch.setattr(keyhole.play.cluster_simulation, "_WARNING_SECONDS", 0.0)
     waits = iter([0, 0, 0, 2])
     monkeypatch.setattr(cluster, "capacity", lambda: next(waits, 2))
     with pytest.warns(UserWarning, match="inline has no worker; waiting for one") as said:
@@ -257,7 +257,7 @@ def test_another_version_is_refused_with_both_named():
 
 
 def test_a_block_that_is_no_longer_wanted_ends(monkeypatch):
-    monkeypatch.setattr(keyhole.play.cluster_jobs, "make_wanted_check", lambda: lambda: False)
+    monkeypatch.setattr(keyhole.play.cluster_simulation, "make_wanted_check", lambda: lambda: False)
     with pytest.raises(RuntimeError, match="the client does not wait for this block any more"):
         task()
 
