@@ -13,7 +13,7 @@ from keyhole.pages.line_chart import Axis, Curve, LineChart, Ring
 from keyhole.text_formatting import count_text
 from keyhole.tune.gain_estimates import GainEstimates, Interval
 from keyhole.tune.held_out_validation import has_outcome_for
-from keyhole.tune.recommendation import YARDSTICK
+from keyhole.tune.recommendation import REFERENCE
 from keyhole.tune.saved_tune import AnyTune, SavedSpaceTune, SavedTune
 from keyhole.tune.summary import (
     RECOMMENDED,
@@ -122,7 +122,7 @@ def gain_chart(tune: AnyTune) -> LineChart:
         curves = [
             _interval_curve(name, limits[-len(estimate.gains) :], estimate.gains)
             for name, estimate in tune.estimates().items()
-            if name != YARDSTICK  # already the last point of the default's curve
+            if name != REFERENCE  # already the last point of the default's curve
         ]
     ring = Ring(x=limit, y=gain.value, label=f"{limit:g} s")
     return LineChart(
@@ -190,7 +190,7 @@ def _recommend_after(tune: AnyTune, count: int) -> PastRecommendation:
         tune = SavedSpaceTune(tune.folder, tune.spec, tune.runs[:count])
     best = tune.best()
     name = name_configuration(tune, best.incumbent)
-    gains_by_name = {RECOMMENDED: best.incumbent.gain, YARDSTICK: best.default_at_cutoff.gain}
+    gains_by_name = {RECOMMENDED: best.incumbent.gain, REFERENCE: best.default_at_cutoff.gain}
     return PastRecommendation(count, name, gains_by_name)
 
 

@@ -22,11 +22,11 @@ from keyhole.study.events import TOLD, TOLD_LATE, TOLD_TOO_LATE
 from keyhole.text_formatting import count_text
 from keyhole.tune.decision_sources import make_decider
 from keyhole.tune.gain_estimates import GainEstimates, Interval
-from keyhole.tune.held_out_validation import VALIDATION, compare_configurations
+from keyhole.tune.held_out_validation import VALIDATION_FILE, compare_configurations
 from keyhole.tune.parameter_effects import ParameterEffect
 from keyhole.tune.recommendation import (
+    REFERENCE,
     TOLERANCE,
-    YARDSTICK,
     Best,
     BestConfiguration,
     ConfigurationEstimate,
@@ -34,7 +34,7 @@ from keyhole.tune.recommendation import (
 )
 from keyhole.tune.space_decider import SpaceDecider
 from keyhole.tune.spec import DEFAULT_POLICY, Spec
-from keyhole.tune.trial_log import RUNS, TrialLog, TrialRecord, describe_error, read_records
+from keyhole.tune.trial_log import RUNS_FILE, TrialLog, TrialRecord, describe_error, read_records
 from keyhole.tune.varied_parameters import estimate_effects
 from keyhole.validation import escape_controls, short_repr
 
@@ -148,7 +148,7 @@ def open_tune_study(folder: Path, spec: Spec) -> Study:
 
 def read_runs(folder: Path, spec: Spec) -> list[TrialRecord]:
     """Return the records of all runs; warn if some are lost, and raise if all are."""
-    path = folder / RUNS
+    path = folder / RUNS_FILE
     told_ids: set[str] = set()
     # The study is read before the log, since a tuner at work records a run before it tells the
     # study. If the study cannot be read, the runs still can, since they are in another file.
@@ -442,7 +442,7 @@ class SavedSpaceTune(SavedRuns):
         return {
             "recommended": best.incumbent,
             "default": best.default,
-            YARDSTICK: best.default_at_cutoff,
+            REFERENCE: best.default_at_cutoff,
             **{f"configuration {estimate.configuration}": estimate for estimate in best.runners_up},
         }
 
@@ -453,7 +453,7 @@ class SavedSpaceTune(SavedRuns):
     @cached_property
     def validation_runs(self) -> list[TrialRecord]:
         """The runs on instances kept aside."""
-        records = read_records(self.folder / VALIDATION, self.spec.names)
+        records = read_records(self.folder / VALIDATION_FILE, self.spec.names)
         return [record for record in records if record.is_counted]
 
 

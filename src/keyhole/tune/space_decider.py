@@ -230,7 +230,7 @@ class SpaceDecider:
     def effects(self) -> list[ParameterEffect]:
         """Return the effect of each level of each parameter on the mean log time; none before runs.
 
-        A failed run counts as longer than the full cut-off, so that a level with which runs fail
+        A failed run counts as longer than the largest limit, so that a level with which runs fail
         has a large effect.
         """
         runs = self._run_array.runs

@@ -85,7 +85,7 @@ def grid_sizes(problem: Problem) -> FloatArray:
 
 
 _STEPS: Final = 600  # equally spaced limits at which gains are compared
-_FAR: Final = 100.0  # times the largest limit: it stands for no limit in expectations
+_FAR: Final = 100.0  # times the largest limit: a limit that counts as none when means are computed
 
 
 def mean_rewards(problem: Problem) -> FloatArray:
@@ -301,7 +301,10 @@ check_falling_numbers: Final = _check_number_and_arms
 def _ranged_numbers_by_arm(
     result: Result, number: str, arms: list[int] | None, low: float = -np.inf, high: float = np.inf
 ) -> tuple[Number, ...]:
-    """Return a number of each of some arms (by default all), or of the problem, with its range."""
+    """Return the named number of each arm in `arms`, or of the problem, with the claimed range.
+
+    By default `arms` are all arms.
+    """
     values = np.atleast_1d(NUMBERS[number](result.problem))
     if len(values) == 1:
         return (statistics.exact_number(number, values[0], low, high),)

@@ -46,7 +46,7 @@ def judge_trend(
     """
     values = [cell.values(results, metric, round) for cell in cells]
     steps = len(cells) - 1
-    factors = statistics.repeat_single_value(factors, steps)
+    factors = statistics.as_list(factors, steps)
     # A gap below 0 is a rise.
     gaps = [
         paired_difference(f * a, b) for f, (a, b) in zip(factors, pairwise(values), strict=True)

@@ -62,15 +62,15 @@ class AnytimeZoomingRCUCB(ZoomingRCUCB):
         found_limit = float_array()
 
     def _least_length(self, horizon: int) -> float:
-        """Return the smallest confidence length of all periods but the first, for a factor of 1."""
+        """Return the smallest confidence length if f is 1, over all periods but the first."""
         # Every period has its own T, and the horizon may cut the last period short. The only round
         # of the first period splits at most one interval, for which every grid has room.
-        length = 2
+        period = 2
         smallest = math.inf
-        while length < 2 * max(horizon, 2):
-            log = log_confidence_ratio(length, self.delta)
-            smallest = min(smallest, math.sqrt(0.5 * self.alpha * log / min(length, horizon)))
-            length *= 2
+        while period < 2 * max(horizon, 2):
+            log = log_confidence_ratio(period, self.delta)
+            smallest = min(smallest, math.sqrt(0.5 * self.alpha * log / min(period, horizon)))
+            period *= 2
         return smallest
 
     def init(p, s: State) -> None:  # type: ignore[override]
@@ -103,7 +103,8 @@ class AnytimeZoomingRCUCB(ZoomingRCUCB):
         s.found_arm[0], s.found_limit[0] = find_finest_pair(p, s)
         s.begun[0] = t
         s.period[0] *= 2
-        # The other arrays of the history need no reset: only rounds in the lists are read.
+        # The arrays `limits`, `consumptions` and `gains` need no reset: they are read only through
+        # the linked lists of rounds, which are now empty.
         s.plays[:] = 0
         s.first[:] = 0
         s.last[:] = 0
