@@ -135,6 +135,7 @@ class LossEnvironment(Environment):
     means = float_array("arms")
     """Mean losses."""
     thresholds = float_array("arms")
+    """The allocation from which on an arm has no loss."""
     least_loss = number_input()
     """The expected loss of a round under the best allocation."""
 
@@ -195,9 +196,10 @@ class JointLossEnvironment(LossEnvironment, abstract=True):
     """Parameters of the distribution."""
 
     class State(LossEnvironment.State):
-        """Sums over the rounds, and all losses of the round, observed or not."""
+        """Sums over the rounds, and all losses of the round."""
 
         day = float_array("arms")
+        """Loss of each arm in the round, observed or not."""
 
     def respond(  # type: ignore[override]
         e, s: State, t: int, rng: Stream, allocation: FloatArray, losses: FloatArray, draw: Kernel
@@ -244,7 +246,7 @@ class ReplayEnvironment(LossEnvironment):
     def respond(  # type: ignore[override]
         e, s: LossEnvironment.State, t: int, allocation: FloatArray, losses: FloatArray
     ) -> None:
-        """Return the day's observed losses; add their excess over those of the best allocation."""
+        """Return the day's observed losses; add to the regret what they exceed the best set's."""
         for arm in range(e.arms):
             loss = e.numbers[(t - 1) * e.arms + arm]
             losses[arm] = 0.0

@@ -18,7 +18,7 @@ from keyhole.tune import charts, summary
 from keyhole.tune.arms import Arm
 from keyhole.tune.parameter_effects import EFFECTS_CAPTION, effects_table
 from keyhole.tune.recommendation import REFERENCE
-from keyhole.tune.saved_tune import REPORT, AnyTune, SavedSpaceTune, SavedTune
+from keyhole.tune.saved_tune import REPORT_FILE, AnyTune, SavedSpaceTune, SavedTune
 from keyhole.tune.spec import Spec
 from keyhole.tune.trial_log import RUNS_FILE
 from keyhole.validation import escape_controls
@@ -110,7 +110,7 @@ def write_report(tune: AnyTune) -> Path:
             _spec_section(tune),
         ],
     )
-    return write_page(tune.folder / REPORT, page)
+    return write_page(tune.folder / REPORT_FILE, page)
 
 
 def _results_sections(tune: AnyTune) -> list[Section]:

@@ -46,7 +46,7 @@ if TYPE_CHECKING:
 
 SPEC: Final = "tune.json"
 STUDY: Final = "study.db"
-REPORT: Final = "report.html"
+REPORT_FILE: Final = "report.html"
 STUDY_NAME: Final = "tune"
 """Name of the study in its database."""
 _CHANGEABLE_ENTRIES: Final = ("name", "notes", "folder")

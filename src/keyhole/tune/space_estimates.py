@@ -77,8 +77,8 @@ class SpaceEstimates:
         # chance is 2.5 %. A single instance counts as the whole population.
         self._min_reach = 1.0 - 0.025 ** (1 / instance_count) if instance_count > 1 else 0.0
         self.run_counts = np.bincount(own_runs["configuration"], minlength=count)
-        # Half a deviation is added, so that of configurations that look alike the one with more
-        # runs ranks higher.
+        # With half a deviation added, the configuration with more runs ranks higher if two look
+        # alike.
         scores = search.losses(self._effects.mean(axis=0) + self._effects.std(axis=0) / 2)
         is_excluded = only_failed_mask(runs, count) | (self.run_counts == 0)
         self._may_keep_default = not is_excluded[0]

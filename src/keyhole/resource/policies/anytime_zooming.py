@@ -10,13 +10,13 @@ from keyhole.resource.refined_grid_policy import find_finest_pair, log_confidenc
 class AnytimeZoomingRCUCB(ZoomingRCUCB):
     r"""Play `ZoomingRCUCB` for 1, 2, 4, ... rounds, each time from the beginning.
 
-    For an unknown number of rounds: the horizon only sets the size of the memory. In period m = 0,
-    1, 2, ... the rule is that of `ZoomingRCUCB` with
+    For an unknown number of rounds: the horizon only sets the size of the memory. Period m = 0, 1,
+    2, ... follows the rule of `ZoomingRCUCB` with
 
     .. math:: T = 2^m
 
-    rounds and without the observations of earlier periods. The recommendation is that of the last
-    complete period. The regret is 1.6 to 2.9 times that of `ZoomingRCUCB`, which knows the number
+    rounds and without the observations of earlier periods. The last complete period gives the
+    recommendation. The regret is 1.6 to 2.9 times that of `ZoomingRCUCB`, which knows the number
     of rounds.
 
     Parameters

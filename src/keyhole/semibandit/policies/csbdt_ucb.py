@@ -27,8 +27,8 @@ class CSBDTUCB(BisectionPolicy):
     -----
     Departures from the paper: none; see `CSBDT` for the correction by ``as_printed=0``. The paper
     is read as follows: :math:`S_i = 0` and :math:`N_i = 1` when the second phase starts; t counts
-    all rounds. While many bounds are 0, the result depends on the choice among equally good sets,
-    which is that of `solve_knapsack`: an arm whose bound is 0 is not funded but observed.
+    all rounds. While many bounds are 0, the result depends on the choice among equally good sets.
+    Here `solve_knapsack` makes it: an arm whose bound is 0 is not funded but observed.
 
     References
     ----------
