@@ -28,7 +28,7 @@ from keyhole.pages.page import (
 from keyhole.provenance import software_text
 from keyhole.text_formatting import count_text
 
-PAGE: Final = "report.html"
+REPORT_FILE: Final = "report.html"
 _MOST_NAMED: Final = 4
 _LARGEST_DRAWN: Final = 100.0  # larger ratios are drawn at the border
 
@@ -40,7 +40,7 @@ _PROFILE_CAPTION: Final = (
 
 def write_benchmark_page(folder: str | Path, content: BenchmarkResults) -> Path:
     """Write ``report.html`` with the results of the benchmark; return the file."""
-    return write_page(Path(folder) / PAGE, _make_page(content))
+    return write_page(Path(folder) / REPORT_FILE, _make_page(content))
 
 
 def _make_page(content: BenchmarkResults) -> Page:

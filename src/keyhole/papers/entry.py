@@ -219,7 +219,7 @@ class Entry(TableModel):
     about: str = ""  # a description for the report
     seed: int = 1  # of all runs
     metrics: Annotated[list[MetricName], Field(min_length=1)]  # to show, most important first
-    ratio_to: str | None = None  # the policy by whose mean the report also divides the other means
+    ratio_to: str | None = None  # a policy: the report also divides the other means by its mean
     scales: dict[str, RunSize]  # "quick" and "paper"
     problems: dict[str, EntryProblem]
     policies: list[TomlTable]  # as in a spec's tables ``[[policy]]``, with labels

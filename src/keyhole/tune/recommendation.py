@@ -61,8 +61,9 @@ class Best(PairEstimate):
         Estimates at the full cut-off (the largest limit) of the command with the largest mean gain
         there.
     gain_over_full : Interval
-        Gain of a run, less the gain of the best tried command at the full cut-off. For the mean and
-        the lower end, the best command of each posterior draw is taken, so they may be below 0.
+        Gain of a run, less the gain of the best tried command at the full cut-off. The mean and the
+        lower end take the best command of each posterior draw, so they may be below 0; the upper
+        end takes the command of `full`.
     runs_of_arms : dict of str to int
         How often each command was run.
     successes : int

@@ -44,7 +44,7 @@ if TYPE_CHECKING:
 
     from keyhole.study.log_export import Replay
 
-SPEC: Final = "tune.json"
+SPEC_FILE: Final = "tune.json"
 STUDY: Final = "study.db"
 REPORT_FILE: Final = "report.html"
 STUDY_NAME: Final = "tune"
@@ -74,7 +74,7 @@ def lock_tune_folder(folder: Path, spec: Spec) -> Iterator[None]:
 def _check_and_write_spec(folder: Path, spec: Spec) -> None:
     """Refuse a folder that has other files or another spec; else write the spec."""
     if has_content(folder):
-        if not (folder / SPEC).exists():
+        if not (folder / SPEC_FILE).exists():
             raise ValueError(
                 f"out must be a new folder or that of a tune, but {folder} has other files"
             )
@@ -91,7 +91,7 @@ def _check_and_write_spec(folder: Path, spec: Spec) -> None:
         if (folder / STUDY).exists():
             list_studies(folder / STUDY)
     # The spec is written by each call, since its name and notes may have changed.
-    write_atomically(folder / SPEC, json.dumps(spec.as_json(), indent=1).encode())
+    write_atomically(folder / SPEC_FILE, json.dumps(spec.as_json(), indent=1).encode())
 
 
 def _find_first_difference(path: str, old: object, new: object) -> tuple[str, object, object]:
@@ -109,9 +109,9 @@ def _find_first_difference(path: str, old: object, new: object) -> tuple[str, ob
 
 def read_spec(folder: Path) -> Spec:
     """Return the spec of a tune folder."""
-    path = folder / SPEC
+    path = folder / SPEC_FILE
     if not path.is_file():
-        raise FileNotFoundError(f"{folder} must be a tune folder, but has no {SPEC}")
+        raise FileNotFoundError(f"{folder} must be a tune folder, but has no {SPEC_FILE}")
     try:
         content = json.loads(path.read_text("utf-8"))
         spec = Spec.from_json(content)
@@ -487,7 +487,7 @@ def write_scenario(tune: SavedRuns, folder: str | Path) -> Path:
     Rewards that were read from outputs are scaled to [0, 1] and become the solution quality.
     """
     refuse_tune_without_runs(tune)
-    if (Path(folder) / SPEC).exists():
+    if (Path(folder) / SPEC_FILE).exists():
         raise ValueError(
             f"the scenario must be written to a folder of its own, got the tune folder {folder}"
         )

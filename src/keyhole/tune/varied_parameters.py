@@ -49,9 +49,9 @@ def varied_values(spec: Spec) -> dict[str, Levels]:
 def label_arms(spec: Spec) -> tuple[list[str], str]:
     """Return a short label of each arm, and sentences that explain the labels, or "".
 
-    A label is the command's name and the values of the parameters in which its arms differ. If a
-    legend has no room for the names of the parameters, the labels lack them, and the sentences give
-    them.
+    A label is the command's name and the parameters in which its arms differ, with their values. If
+    a legend has no room for these labels, they have the values alone, and the sentences name the
+    parameters.
 
     Examples
     --------

@@ -34,8 +34,8 @@ class Claim(TableModel):
 
     `make_claim_class` makes the class of each kind. A claim holds, does not hold, or is undecided.
     For example, a claim about the sign of a difference is undecided if too few replications were
-    played: the 95 % interval of the difference (over common random numbers) contains zero. From
-    `TableModel` a claim has `problem_keys`, the problems that it names.
+    played: the 95 % interval of the difference (over common random numbers) contains zero. The
+    property `problem_keys` of `TableModel` has the problems that the claim names.
     """
 
     text: str  # the claim; if it is quoted, in the words of its source
@@ -43,11 +43,12 @@ class Claim(TableModel):
     short: ShortText = ""
     source: str  # the place where it is claimed, such as a section of the paper
     origin: Origin  # who makes the claim
-    setup: Setup = "ours"  # the set-up on which it is judged; `read_claims` fills in the entry's
+    # the set-up on which it is judged; a claim in a file has the entry's unless it gives its own
+    setup: Setup = "ours"
     # the ids of claims in which other entries judge the same statement on the same set-up
     same_as: tuple[str, ...] = ()
     reading: str = ""  # how words that are not exact were translated into numbers
-    metric: MetricName  # `read_claims` fills in the entry's first
+    metric: MetricName  # a claim in a file has the entry's first unless it gives its own
     id: str = ""  # the entry's name and the claim's position, from 1; set when a file is read
 
     judgement: ClassVar[Judgement]
@@ -245,7 +246,7 @@ def make_claim_class(judgement: Judgement, **names: str) -> type[Claim]:
         fields["policy"] = PolicyName | None, None
     base_class = ControlledClaim if is_controlled else Claim
     judged_name = judgement.__name__
-    if "by" not in names:  # `by` names any function; without it, it is one such as `judge_mean`
+    if "by" not in names:  # a function of a kind, such as `judge_mean`; `by` names any function
         judged_name = judged_name.removeprefix("judge_")
     cls: type[Claim] = create_model(judged_name, __base__=base_class, **fields)
     cls.judgement = staticmethod(judgement)

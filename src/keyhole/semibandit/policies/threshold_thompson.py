@@ -29,10 +29,10 @@ from keyhole.semibandit.threshold_posterior import (
 # Every 200 rounds, the time for which an allocation is kept grows by a round, because later rounds
 # teach less.
 _KEPT_GROWTH_PERIOD: Final = 200
-# The posterior of a threshold is divided into pieces. A draw from a piece that is shorter than this
-# times min(1, Q) / K, with K arms and the resource Q, is replaced by the piece's upper end. From
-# round 1,000 on the length shrinks as 1 / t. With ten times the length the policy fails if little
-# of the resource is left over.
+# The posterior of a threshold is divided into pieces. If a piece is shorter than this times
+# min(1, Q) / K, with K arms and the resource Q, the largest value in it that the rounding allows is
+# allocated instead of a draw from it. From round 1,000 on the length shrinks as 1 / t. With ten
+# times the length the policy fails if little of the resource is left over.
 _SHORT_LENGTH: Final = 1e-3
 _CONSTANT_ROUNDS: Final = 1000.0
 
