@@ -134,8 +134,7 @@ class LossEnvironment(Environment):
     arms = integer_input()
     means = float_array("arms")
     """Mean losses."""
-    thresholds = float_array("arms")
-    """The allocation from which on an arm has no loss."""
+    thresholds = float_array("arms")  # the least allocations with which losses are prevented
     least_loss = number_input()
     """The expected loss of a round under the best allocation."""
 
@@ -198,8 +197,7 @@ class JointLossEnvironment(LossEnvironment, abstract=True):
     class State(LossEnvironment.State):
         """Sums over the rounds, and all losses of the round."""
 
-        day = float_array("arms")
-        """Loss of each arm in the round, observed or not."""
+        day = float_array("arms")  # each arm's loss in the round, observed or not
 
     def respond(  # type: ignore[override]
         e, s: State, t: int, rng: Stream, allocation: FloatArray, losses: FloatArray, draw: Kernel

@@ -12,10 +12,7 @@ TOLERANCE: Final = 0.01
 """Pairs count as equally good if their gains differ by at most this share of the reward span."""
 NO_SUCCESS: Final = "no run has succeeded: there is no evidence for any command"
 REFERENCE: Final = "default, full cut-off"
-"""Name of the estimate of the default at the full cut-off, the largest limit.
-
-The gains of all configurations are compared with it.
-"""
+"""Name of the estimate with which gains are compared: the default at the largest limit."""
 
 
 @dataclass(frozen=True)

@@ -80,8 +80,7 @@ class CSBST(Policy):
     class State(AllocationState):
         """Allocation state, the remaining candidates, and the candidate on trial."""
 
-        searched = int_array()
-        """Number of rounds of the search."""
+        searched = int_array()  # number of rounds of the search
         low = int_array()
         """Number, from 1, of the largest candidate that is too low; 0 if none is."""
         high = int_array()
