@@ -273,7 +273,7 @@ def place_rings(rings: Sequence[Ring], plot: PlotArea) -> list[PlacedRing]:
 
 
 _DIGITS: Final = 6  # of a number without an interval
-_DIGITS_OF_INTERVAL: Final = 2  # of half of its width; the mean gets as many decimals
+_DIGITS_OF_INTERVAL: Final = 2  # of its half-width; the mean gets as many decimals as that has
 _LARGEST_WHOLE: Final = 1e15
 
 

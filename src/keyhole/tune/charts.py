@@ -30,12 +30,12 @@ _MOST_ARMS: Final = 40
 _MAX_STEPS: Final = 500
 HISTORY_DRAWS: Final = 400
 """Number of posterior draws for a past estimate: fewer than for the present one, to save time."""
-_MOST_POINTS: Final = 20  # of the history
+_MOST_POINTS: Final = 20  # in the chart of past recommendations, the history
 _MOST_DRAWS: Final = 1_500_000  # for all pairs and points of the history: about half a second
 # All points of the history together count at most this many runs, if each counts half of all.
 _MOST_COUNTED_RUNS: Final = 100_000  # takes about half a second
 _MOST_REPLAYED_RUNS: Final = 40_000  # points times runs, in a parameter space
-_LEAST_POINTS: Final = 8  # of the history of a parameter space
+_LEAST_POINTS: Final = 8  # in the history of a parameter space
 _PERCENT: Final = 100.0
 _MARGIN: Final = 0.9  # by which an axis of seconds extends beyond the data, as a factor
 _LARGE_HEIGHT: Final = 335  # in pixels

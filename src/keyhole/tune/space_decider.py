@@ -86,8 +86,8 @@ class SpaceDecider:
         # How many runs a configuration may have.
         self._most_runs = instance_count if is_deterministic else np.inf
         self._run_array = RunArray(self._gains.cutoff)
-        self._numbers: dict[str, int] = {}  # of configurations, by `configuration_key`
-        self._orders: dict[tuple[int, int], list[int]] = {}  # of instances: see `_order`
+        self._numbers: dict[str, int] = {}  # numbers of configurations, by `configuration_key`
+        self._orders: dict[tuple[int, int], list[int]] = {}  # orders of instances: see `_order`
         # How many runs of a configuration on an instance have ended.
         self._repetitions: Counter[tuple[int, int]] = Counter()
         # By configuration, the positions of runs that count or are pending.

@@ -228,9 +228,9 @@ def numbers_in_range(
     arms: Annotated[list[_Arm], Field(min_length=1)] | None = None, low: float | None = None,
     high: float | None = None, unlike: ProblemName | None = None, no_negative_control: str = "",
 ) -> Finding:  # fmt: skip
-    """Judge whether a number of some arms, by default of all, lies between `low` and `high`.
+    """Judge whether a number of every arm, or of those in `arms`, lies between `low` and `high`.
 
-    The claim holds if all numbers do. The negative control is a problem `unlike` this one, which
+    The claim holds if the numbers of all these arms do. The negative control is a problem `unlike` this one, which
     should break the claim: if all its numbers lie in the range too, the claim is undecided. A range
     that is open on one side needs `unlike`, or in `no_negative_control` the reason why there is no
     such problem.
@@ -259,7 +259,7 @@ def falling_numbers(
     results: Results, problem: ProblemName, number: NumberName,
     arms: Annotated[list[_Arm], Field(min_length=2)],
 ) -> Finding:  # fmt: skip
-    """Judge whether a number falls from each of some arms to the next."""
+    """Judge whether a number falls from each arm in `arms` to the next."""
     numbers = _ranged_numbers_by_arm(results[problem], number, arms)
     is_falling = all(after.value < before.value for before, after in pairwise(numbers))
     status = statistics.decide(supported=is_falling, contradicted=not is_falling)
