@@ -230,10 +230,10 @@ def numbers_in_range(
 ) -> Finding:  # fmt: skip
     """Judge whether a number of every arm, or of those in `arms`, lies between `low` and `high`.
 
-    The claim holds if the numbers of all these arms do. The negative control is a problem `unlike` this one, which
-    should break the claim: if all its numbers lie in the range too, the claim is undecided. A range
-    that is open on one side needs `unlike`, or in `no_negative_control` the reason why there is no
-    such problem.
+    The claim holds if the numbers of all these arms do. The negative control is a problem `unlike`
+    this one, which should break the claim: if all its numbers lie in the range too, the claim is
+    undecided. A range that is open on one side needs `unlike`, or in `no_negative_control` the
+    reason why there is no such problem.
     """
     ends = statistics.make_open_ends_infinite(low, high)
     numbers = _ranged_numbers_by_arm(results[problem], number, arms, *ends)
