@@ -145,7 +145,7 @@ class TuningLoop:
                 raise
 
     def _stop_executors(self) -> None:
-        # The flag comes first: a thread that is about to start a trial sees it in `_try_to_claim`,
+        # The flag comes first: a thread that is about to start a trial sees it in `_reserve_trial`,
         # and the outcome of a run that is killed here is not recorded (`_run_until_one_counts`).
         self._stop.set()
         with self._lock:
@@ -157,8 +157,8 @@ class TuningLoop:
     def _is_finished(self) -> bool:
         return self._runs_left <= 0 or self.elapsed >= self.budget
 
-    def _try_to_claim(self) -> bool:
-        """Claim one of the trials that are left; return False if none is left or the tune stops."""
+    def _reserve_trial(self) -> bool:
+        """Reserve one of the trials that are left; return False if none is left or the tune stops."""
         with self._lock:
             if self._stop.is_set() or self._is_finished():
                 return False
@@ -171,7 +171,7 @@ class TuningLoop:
         with self._lock:
             self._executors.append(executor)
         try:
-            while self._try_to_claim() and self._run_until_one_counts(executor, cores):
+            while self._reserve_trial() and self._run_until_one_counts(executor, cores):
                 pass
         finally:
             with suppress(Exception):
