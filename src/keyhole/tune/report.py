@@ -163,7 +163,7 @@ def _answer_blocks(tune: AnyTune) -> tuple[list[PageBlock], PageBlock]:
         summary.shell_command(result.arm),
         _describe_fields_and_limit(tune.spec, result.arm, result.estimate.limit),
     )
-    answer = Answer(f"{capitalize(result.claim)}.", note=note)
+    answer = Answer(f"{capitalize(result.advice)}.", note=note)
     return [answer, *map(Text, warnings), command], _estimates_table(result, progress)
 
 

@@ -61,7 +61,7 @@ class Summary:
         The command with its parameters.
     estimate : PairEstimate or ConfigurationEstimate
         The recommended limit, with estimates.
-    claim : str
+    advice : str
         A sentence: what to run, and what is gained.
     reference : str
         Name of the row of `table` with which the recommendation is compared, or of the row of the
@@ -75,7 +75,7 @@ class Summary:
     name: str
     arm: Arm
     estimate: PairEstimate | ConfigurationEstimate
-    claim: str
+    advice: str
     reference: str
     table: CellTable
     sentences: list[str]
@@ -94,11 +94,11 @@ def _summarize_list(tune: SavedTune) -> Summary:
     has_shorter_limit = best.limit < full.limit
     if has_shorter_limit or full.arm != best.arm:
         rows.append([f"{full.arm}, full cut-off", *_estimate_cells(full, None)])
-    claim = f"run {best.arm} for at most {best.limit:g} s"
+    advice = f"run {best.arm} for at most {best.limit:g} s"
     if has_shorter_limit:
-        claim += _format_gain(best.gain_over_full, gain_unit(tune), "the full cut-off")
+        advice += _format_gain(best.gain_over_full, gain_unit(tune), "the full cut-off")
     else:
-        claim += f", the full cut-off: {format_share(best.success_rate)} succeed"
+        advice += f", the full cut-off: {format_share(best.success_rate)} succeed"
     notes = []
     if len(tune.spec.arms) > 1:
         notes.append("gain over full cut-off: compared with the best command at the full cut-off")
@@ -109,7 +109,7 @@ def _summarize_list(tune: SavedTune) -> Summary:
         name=f"{best.arm} with {best.limit:g} s",
         arm=tune.spec.arms[tune.spec.names.index(best.arm)],
         estimate=best,
-        claim=claim,
+        advice=advice,
         reference=rows[-1][0],
         table=(_estimates_head("full cut-off"), rows),
         sentences=[note for note in notes if note],
@@ -122,13 +122,13 @@ def _summarize_space(tune: SavedSpaceTune) -> Summary:
     validation = tune.validation()
     difference = (validation or tune.estimates())[RECOMMENDED].gain_over_default
     reference = "the default with the full cut-off" + " on instances kept aside" * bool(validation)
-    claim = f"run {format_parameters(tune, best.parameters)} for at most {best.limit:g} s"
+    advice = f"run {format_parameters(tune, best.parameters)} for at most {best.limit:g} s"
     note = "gain over default: over a run with the default and the full cut-off, paired by instance"
     return Summary(
         name=name_configuration(tune, best),
         arm=tune.spec.configure(best.parameters),
         estimate=best,
-        claim=f"{claim}{_format_gain(difference, gain_unit(tune), reference)}",
+        advice=f"{advice}{_format_gain(difference, gain_unit(tune), reference)}",
         reference=REFERENCE,
         table=configurations_table(tune, tune.estimates()),
         sentences=[note],

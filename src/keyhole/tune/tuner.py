@@ -158,7 +158,7 @@ class TuningLoop:
         return self._runs_left <= 0 or self.elapsed >= self.budget
 
     def _reserve_trial(self) -> bool:
-        """Reserve one of the trials that are left; return False if none is left or the tune stops."""
+        """Reserve one of the trials left; return False if none is left or the tune stops."""
         with self._lock:
             if self._stop.is_set() or self._is_finished():
                 return False
