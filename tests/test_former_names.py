@@ -31,7 +31,7 @@ NAMES = {
     "keyhole.data": {"aslib": "aslib_problem", "Events": "DailyCounts"},
     "keyhole.distributions": {"TabulatedDistribution": "TabulatedSciPyDistribution"},
     "keyhole.papers": {"FILES": "ENTRY_FILES", "is_reproduction": "is_reproduction_folder"},
-    "keyhole.policy": {"argmin": "argmin_tree_find", "integer": "integer_input"},
+    "keyhole.policy": {"argmin": "argmin_tree_find", "integer": "int_input"},
     "keyhole.resource": {"replica": "replica_problem", "Independent": "IndependentPair"},
     "keyhole.runner": {"Runner": "CommandRunner"},
     "keyhole.stochastic": {"UCBPolicy": "DeviationUCBPolicy"},

@@ -3,7 +3,7 @@
 from keyhole.contract.policy import Policy, parameter
 from keyhole.contract.problem import Environment, Problem
 from keyhole.contract.setting import Setting, fact
-from keyhole.contract.state_arrays import Field, float_array, int_array, integer_input, number_input
+from keyhole.contract.state_arrays import Field, float_array, float_input, int_array, int_input
 from keyhole.draws.streams import seek_pull, uniform
 from keyhole.metric import Metric
 
@@ -52,8 +52,8 @@ LEVELS = Setting(
 class LevelEnvironment(Environment):
     setting = LEVELS
     metrics = (Metric("missed"),)
-    arms = integer_input()
-    levels = integer_input()
+    arms = int_input()
+    levels = int_input()
     speed = float_array("arms")
 
     class State:
@@ -130,8 +130,8 @@ PATROLS = Setting(
 class PatrolEnvironment(Environment):
     setting = PATROLS
     metrics = (Metric("loss"), Metric("guess_error"))
-    arms = integer_input()
-    resource = number_input()
+    arms = int_input()
+    resource = float_input()
     means = float_array("arms")
     thresholds = float_array("arms")
 
@@ -208,7 +208,7 @@ class RunEnvironment(Environment):
         Metric("gain", "reward less what it took", unit="hours", better="higher"),
         Metric("censored"),
     )
-    arms = integer_input()
+    arms = int_input()
 
     class State:
         gain = float_array()
@@ -275,8 +275,8 @@ ADVERTS = Setting(
 class LateEnvironment(Environment):
     setting = ADVERTS
     metrics = (Metric("generated"), Metric("arrived"))
-    arms = integer_input()
-    longest = integer_input()
+    arms = int_input()
+    longest = int_input()
 
     class State:
         due = float_array("longest")  # a ring: what arrives in the rounds to come
@@ -367,7 +367,7 @@ class Phases(Policy):
 class LastHalfEnvironment(LateEnvironment):
     """Pays nothing before half the run is over."""
 
-    horizon = integer_input()
+    horizon = int_input()
 
     def respond(e, s, t, arm):
         reward = 1.0 if 2 * t > e.horizon else 0.0

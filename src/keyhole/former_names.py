@@ -43,8 +43,8 @@ _NEW_NAMES: Final = {
         "argmin": "argmin_tree_find",
         "argmin_fill": "argmin_tree_fill",
         "argmin_update": "argmin_tree_update",
-        "integer": "integer_input",
-        "number": "number_input",
+        "integer": "int_input",
+        "number": "float_input",
     },
     "keyhole.resource": {
         **{name: f"{name}_problem" for name in ("portfolio", "replica", "three_models")},

@@ -7,7 +7,7 @@ from types import FrameType
 
 
 @contextmanager
-def delayed_interrupts() -> Iterator[None]:
+def delay_interrupts() -> Iterator[None]:
     """Delay a Ctrl-C within the block until the block ends.
 
     An interrupted import leaves some modules of a package loaded and others not, and the package
@@ -16,7 +16,7 @@ def delayed_interrupts() -> Iterator[None]:
 
     Examples
     --------
-    >>> with delayed_interrupts():
+    >>> with delay_interrupts():
     ...     import json
     """
     signals: list[int] = []
@@ -47,14 +47,14 @@ def _set_handler(handler: Callable[[int, FrameType | None], None]) -> bool:
 
 
 @contextmanager
-def replaced_user_errors(replace: Callable[[BaseException], BaseException]) -> Iterator[None]:
+def replace_user_errors(replace: Callable[[BaseException], BaseException]) -> Iterator[None]:
     """Replace errors and exits that users' code raises within the block, but not a Ctrl-C.
 
     `replace` returns the error to raise in place of its argument, or the argument itself.
 
     Examples
     --------
-    >>> with replaced_user_errors(lambda error: ValueError(f"it ended with {error!r}")):
+    >>> with replace_user_errors(lambda error: ValueError(f"it ended with {error!r}")):
     ...     raise SystemExit(1)
     Traceback (most recent call last):
     ValueError: it ended with SystemExit(1)

@@ -87,7 +87,7 @@ REGRET: Final = Metric("regret", "cumulative regret", drawn="from 0")
 REWARD: Final = Metric(
     "cumulative_reward", "cumulative reward", better="higher", drawn="from 0", detail=True
 )
-CLOCK: Final = Metric("clock", "time until all feedback is back", drawn="from 0")
+LAST_FEEDBACK_TIME: Final = Metric("clock", "time until all feedback is back", drawn="from 0")
 """The metric of simulations with workers: see `keyhole.simulate`."""
 STOP_METRICS: Final = (
     Metric("rounds_used", "rounds used", drawn="from 0"),
@@ -101,6 +101,6 @@ STOP_METRICS: Final = (
 
 An arm is settled wrongly if its verdict breaks the guarantee, which may allow a tolerance.
 """
-ADDED_METRICS: Final = {metric.name: metric for metric in (*STOP_METRICS, CLOCK)}
+ADDED_METRICS: Final = {metric.name: metric for metric in (*STOP_METRICS, LAST_FEEDBACK_TIME)}
 """The metrics that simulations add to the metrics of environments, by name."""
 PULLS: Final = Metric("pulls", drawn="from 0", per_arm=True, detail=True)

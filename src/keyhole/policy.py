@@ -9,9 +9,9 @@ from keyhole.contract.state_arrays import (
     IntArray,
     argmin_tree_array,
     float_array,
+    float_input,
     int_array,
-    integer_input,
-    number_input,
+    int_input,
     scratch_array,
 )
 from keyhole.contract.wrapper_policy import WrapperPolicy
@@ -44,8 +44,8 @@ __all__ = [
     "Metric", "Policy", "Problem", "RoundFeedback", "Setting", "SettingLearner", "Stream",
     "StudyRound", "StudyVocabulary", "WrapperPolicy", "argmin_tree_array", "argmin_tree_fill",
     "argmin_tree_find", "argmin_tree_update", "bernoulli", "beta", "betas", "binomial",
-    "exponential", "fact", "first_unpulled", "float_array", "gamma", "geometric", "int_array",
-    "integer_input", "normal", "number_input", "parameter", "poisson", "scratch_array", "seek_pull",
+    "exponential", "fact", "first_unpulled", "float_array", "float_input", "gamma", "geometric",
+    "int_array", "int_input", "normal", "parameter", "poisson", "scratch_array", "seek_pull",
     "uniform",
 ]  # fmt: skip
 

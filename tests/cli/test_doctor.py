@@ -94,7 +94,7 @@ def test_code_that_is_not_kept(slow, monkeypatch, quiet_machine):
 
 def test_a_cache_that_is_empty_or_full(slow, monkeypatch, quiet_machine):
     monkeypatch.setenv("KEYHOLE_CACHE_MB", "1")
-    assert_only(slow, "is full (1 MB)")
+    assert_only(slow, "is nearly full (1 MB)")
     monkeypatch.setenv("KEYHOLE_CACHE_DIR", str(quiet_machine / "new"))
     assert_only(slow, "nothing is compiled yet")
 
@@ -102,7 +102,7 @@ def test_a_cache_that_is_empty_or_full(slow, monkeypatch, quiet_machine):
 def test_processors_that_are_not_to_be_had(slow, monkeypatch, quiet_machine):
     (quiet_machine / "cpu.max").write_text("250000 100000\n")
     assert_only(
-        slow, "a quota allows 2.5 of 8 processors: more threads wait for each other; --threads 2"
+        slow, "allows 2.5 of 8 processors: more threads wait for each other; give --threads 2"
     )
     (quiet_machine / "cpu.max").write_text("max 100000\n")
     assert slow() == []

@@ -16,7 +16,7 @@ from keyhole.contract.kernel_signatures import (
 from keyhole.contract.policy import Policy as AnyPolicy
 from keyhole.contract.problem import Environment
 from keyhole.contract.setting import Setting
-from keyhole.contract.state_arrays import Field, float_array, int_array, integer_input
+from keyhole.contract.state_arrays import Field, float_array, int_array, int_input
 from keyhole.delayed import ODAAF
 from keyhole.semibandit import CSBDT, CTS
 from keyhole.stochastic import HoeffdingUCB
@@ -237,8 +237,8 @@ def test_environments_are_checked_like_policies():
     content = {
         "setting": LEVELS,
         "metrics": (Metric("missed"),),
-        "arms": integer_input(),
-        "levels": integer_input(),
+        "arms": int_input(),
+        "levels": int_input(),
     }
     kernels = {
         "observe": lambda e, t: t % e.levels,
@@ -283,7 +283,7 @@ class Alternating(Environment):
 
     setting = SLEEPING
     metrics = (Metric("rounds"),)
-    arms = integer_input()
+    arms = int_input()
 
     class State:
         rounds = int_array()

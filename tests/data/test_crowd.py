@@ -7,7 +7,7 @@ import pytest
 
 from keyhole import simulate
 from keyhole.data import Labels, crowd_problem, load_labels, read_labels_csv
-from keyhole.data.crowd_labels import NAMES
+from keyhole.data.crowd_labels import BUNDLED
 from keyhole.play.interactive_environment import InteractiveEnvironment
 from keyhole.thresholding import LSA, OptKG, RoundRobin
 
@@ -23,7 +23,7 @@ def pets():
     )
 
 
-@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("name", BUNDLED)
 def test_an_arms_mean_is_the_share_of_its_labels_that_are_1_and_only_even_splits_are_free(name):
     labels, problem = load_labels(name), crowd_problem(name)
     assert problem.arms == labels.arms

@@ -12,7 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from keyhole.data import Labels, load_labels, read_labels_csv
-from keyhole.data.crowd_labels import NAMES
+from keyhole.data.crowd_labels import BUNDLED
 
 CROWD = Path(str(resources.files("keyhole.data"))) / "crowd"
 DATA_FILES = sorted(path for path in CROWD.iterdir() if path.suffix == ".csv")
@@ -70,13 +70,13 @@ def summary(labels: Labels) -> Summary:
 # the shipped sets
 
 
-@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("name", BUNDLED)
 def test_shipped_set_agrees_with_the_summary_of_the_raw_labels(name: str) -> None:
     assert summary(load_labels(name)) == SUMMARIES[name]
 
 
 def test_every_shipped_file_has_a_name_and_every_name_a_file() -> None:
-    assert {path.stem for path in DATA_FILES} == set(NAMES) == set(SUMMARIES)
+    assert {path.stem for path in DATA_FILES} == set(BUNDLED) == set(SUMMARIES)
 
 
 def test_mean_is_the_share_of_ones_of_each_item() -> None:
@@ -99,7 +99,7 @@ def test_set_without_gold_says_so() -> None:
 def test_unknown_name_is_refused_with_the_nearest_and_all_names() -> None:
     with pytest.raises(ValueError, match=r"got 'blubirds' \(did you mean 'bluebirds'\?\)") as error:
         load_labels("blubirds")
-    assert all(name in str(error.value) for name in NAMES)
+    assert all(name in str(error.value) for name in BUNDLED)
 
 
 def test_name_must_be_a_name_and_not_a_path() -> None:

@@ -51,7 +51,7 @@ def test_of_many_bad_rows_five_are_named(write, count, end):
 
 
 def test_a_file_of_many_bad_rows_is_not_read_to_its_end(write, monkeypatch):
-    monkeypatch.setattr(csv_rows, "_MOST_READ", 7)
+    monkeypatch.setattr(csv_rows, "_MAX_BAD_ROWS", 7)
     assert refusal(write(*["a,x"] * 20)).endswith("; and at least 2 more rows")
 
 
@@ -271,7 +271,7 @@ def test_a_row_without_a_reward_is_to_be_left_out(tmp_path, text):
 def test_runs_that_a_limit_may_have_ended_are_counted(tmp_path):
     path = tmp_path / "runs.csv"
     path.write_text("arm,reward,consumption\nslow,0.0,60\nslow,0,60.0\ngood,0.5,60\ngood,0,20\n")
-    with pytest.warns(UserWarning, match=r"consumed exactly their limit: 2; they count as ended"):
+    with pytest.warns(UserWarning, match=r"consumed exactly their limit: 2; they count"):
         read_measured_runs_csv(path, limit=60)
 
 

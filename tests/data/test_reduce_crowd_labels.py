@@ -8,7 +8,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from keyhole.data import load_labels
-from keyhole.data.crowd_labels import NAMES
+from keyhole.data.crowd_labels import BUNDLED
 
 ROOT = Path(__file__).parents[2]
 SHIPPED = ROOT / "src" / "keyhole" / "data" / "crowd"
@@ -33,10 +33,10 @@ def raw_table(name: str) -> pa.Table:
 
 
 def test_tool_makes_the_shipped_files(tool: dict[str, Any], tmp_path: Path) -> None:
-    for name in NAMES:
+    for name in BUNDLED:
         pq.write_table(raw_table(name), tmp_path / f"{name}.parquet")
     tool["main"]([str(tmp_path), "--out", str(tmp_path)])
-    for name in NAMES:
+    for name in BUNDLED:
         made, shipped = (folder / f"{name}.csv" for folder in (tmp_path, SHIPPED))
         assert made.read_bytes() == shipped.read_bytes()
 

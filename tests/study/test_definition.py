@@ -211,5 +211,16 @@ def test_facts_of_another_policy_are_in_the_units_of_the_study(tmp_path):
     with Study.create(*start, threshold=40.0, scale=(0, 100)) as study:
         with pytest.raises(ValueError, match=r"^threshold must be 40\.0 as before, got 50\.0$"):
             study.change_policy(RoundRobin(), threshold=50.0)
+        study.replay(RoundRobin(), threshold=40.0)
         study.change_policy(RoundRobin(), threshold=40.0)
         assert study.policy == RoundRobin()
+
+
+@pytest.mark.parametrize("scale", [(0, 1), (0, 4)])
+def test_a_fact_of_another_policy_that_is_none_is_refused_as_another_value(tmp_path, scale):
+    start = tmp_path / "s.db", "labels", LSA(), ["a", "b"]
+    with Study.create(*start, threshold=0.5, scale=scale) as study:
+        before = study.policy
+        with pytest.raises(ValueError, match=r"^threshold must be 0\.5 as before, got None$"):
+            study.change_policy(RoundRobin(), threshold=None)
+        assert study.policy == before

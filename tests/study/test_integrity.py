@@ -14,6 +14,7 @@ from keyhole.study.events import (
     ARM_ADDED,
     ARM_RETIRED,
     ASKED,
+    CORRECTED,
     EXPIRED,
     POLICY_CHANGED,
     SUM_TOLD,
@@ -25,7 +26,7 @@ from keyhole.study.operations import new_id
 from keyhole.study.storage import Row
 from keyhole.thresholding import LSA
 from tests.study.damage import append, flip, forget_snapshots, outcome, read_everything, use
-from tests.study.studies import labels
+from tests.study.studies import Clock, labels
 from tests.study.test_log_export import eventful, everywhere
 
 
@@ -134,6 +135,21 @@ def test_ids_are_used_once(path):
         settled = next(row for row in study.log() if row.kind == ASKED)
     append(path, [settled._replace(key=None, body=struct.pack("<dq", 8.0, 0) + b"\0" * 16)])
     assert "decision must be a new id" in str(check_database(path).studies[0])
+
+
+@pytest.mark.parametrize("kind", [TOLD_LATE, CORRECTED])
+def test_later_feedback_must_repeat_the_decision_as_it_was_asked(tmp_path, kind):
+    path = tmp_path / "s.db"
+    with labels(path, clock=Clock(2.0)) as study:
+        asked = study.ask().id
+        study.expire(asked)
+    for decision, asked_at in ((new_id(2.0), 2.0), (asked, 1.0)):
+        copy = shutil.copy(path, tmp_path / f"{asked_at}.db")
+        body = struct.pack("<ddqd", 1.0, asked_at, 0, 1.0)
+        append(copy, [Row(0, kind, decision, None, 2.0, body)])
+        (check,) = check_database(copy).studies
+        assert check.whole == 2
+        assert check.damage.endswith(f"its decision differs from what was asked as '{decision}'")
 
 
 def test_what_is_whole_is_saved_and_goes_on(path, tmp_path):

@@ -108,7 +108,7 @@ class ReadsNamesOnly(StudyVocabulary):
         (Forgets, "parse_decision reads"),
         (Halves, r"parse_feedback reads \{'reward': 0.1\} as \{'reward': 0.1\}, not as"),
         (SaysMore, "parse_feedback returns more, which is no field of feedback"),
-        (ReadsNamesOnly, "default_feedback has {'best': 0} .* refuses: best must be a name, got 0"),
+        (ReadsNamesOnly, "default_feedback returns {'best': 0} .*: best must be a name, got 0"),
         (TakesAnything, "parse_feedback takes .*'no such word': 1.0.*, which must be refused"),
         (TakesNaN, "parse_feedback takes {'reward': nan}, which must be refused"),
     ],
@@ -176,13 +176,20 @@ def test_words_are_tried_on_decisions_that_are_allowed():
         check_setting(PAIRS, facts, decision=pair, vocabulary=kind)
     for error, kind, message in (
         (AssertionError, NamesOneArm, "pairs: a decision must name arms by arm alone"),
-        (AssertionError, NothingWins, "pairs: default_feedback has {'reward': 0.0} for a decision"),
+        (
+            AssertionError,
+            NothingWins,
+            "pairs: default_feedback returns {'reward': 0.0} for a decision",
+        ),
         (ValueError, TellsAt, "a vocabulary must not use the word 'at': studies reserve at, "),
     ):
         with pytest.raises(error, match=message):
             check_setting(PAIRS, facts, decision=pair, vocabulary=kind)
     same = {"arm": 1, "rival": 1}
-    for arms, given, got in ((1, None, "a decision of zeros"), (3, same, "{'arm': 1, 'rival': 1}")):
+    for arms, given, got in (
+        (1, None, "zeros and the last arm"),
+        (3, same, "{'arm': 1, 'rival': 1}"),
+    ):
         message = f"decision must be a decision that pairs allows, to test its .*; got {got}"
         with pytest.raises(ValueError, match=message):
             check_setting(PAIRS, {"arms": arms}, decision=given, vocabulary=PairWords)

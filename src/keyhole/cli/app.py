@@ -31,8 +31,8 @@ app.add_typer(serve.app, name="serve", short_help="Serve studies over HTTP.")
 app.add_typer(tune.app, name="tune", short_help="Learn time limits of real commands.")
 
 
-def _show_version(is_given: bool) -> None:
-    if is_given:
+def _show_version(is_asked: bool) -> None:
+    if is_asked:
         typer.echo(f"keyhole {version('keyhole')}")
         raise typer.Exit
 
@@ -81,11 +81,11 @@ def run(
     check_one_format(as_json=as_json, as_latex=as_latex)
     from keyhole.clusters.cluster import check_cluster_address
 
-    # Before other imports, which take a while, so that a bad address is refused at once.
+    # Other imports take a while: a bad address is refused before them.
     check_cluster_address(on, threads)
     from keyhole.experiment import Spec
 
-    # The file is read before extras are required: nobody should install packages in vain.
+    # The file is read before extras are required, so that nobody installs packages in vain.
     experiment = Spec.from_file(spec)
     if out is None and not dry_run:
         raise ValueError("--out must be given: a folder for the results")
@@ -95,7 +95,7 @@ def run(
     if out is None or dry_run:
         show_forecast(experiment, threads, on, as_json=as_json)
         return
-    # The report shows this command, with names of files but not the folders of this machine.
+    # The report shows this command, so it has no folders of this machine.
     command = f"keyhole run {spec.name} --out {out.name}"
     run_spec(experiment, out, threads, on, command, as_json=as_json, as_latex=as_latex, quiet=quiet)
 
@@ -157,10 +157,10 @@ def reproduce(
     require_extra("files,plots,scipy", "keyhole reproduce")
     from keyhole import papers
 
-    has_many = all_ or paper is not None
-    if has_many and name is not None:
+    are_many = all_ or paper is not None
+    if are_many and name is not None:
         raise ValueError(f"NAME must be left out with --all and --paper, got {name!r}")
-    if not has_many and name is None:
+    if not are_many and name is None:
         raise ValueError("NAME, --all or --paper must be given; see keyhole reproduce --list")
     if out is None:
         if name is not None:

@@ -56,7 +56,7 @@ def run_bench(
             progress=not quiet,
         )
     except (ValueError, FileNotFoundError) as error:
-        # The arguments of `bench` have the names of the options.
+        # `bench` names its argument; here it is an option of the same name.
         if str(error).startswith(("policies", "problems", "seed")):
             raise type(error)(f"--{error}") from error
         raise
@@ -71,8 +71,8 @@ def run_bench(
     if as_latex:
         _print_latex(summaries)
         return
-    # Yardsticks are policies that know what is unknown in practice. They are not ranked: if only
-    # yardsticks have played, no policy is the best.
+    # Yardsticks are policies that know what is unknown in practice. They are not ranked, so a
+    # situation in which only yardsticks have played has no best policy.
     ranked_summaries = [summary for summary in summaries if summary.ranked]
     if verbose or not ranked_summaries:
         _print_standings(summaries)
@@ -83,7 +83,7 @@ def run_bench(
 
 
 def _print_latex(summaries: "Sequence[SituationSummary]") -> None:
-    """Print the tables of situations and problems for LaTeX, with unbeaten policies in bold."""
+    """Print tables for LaTeX: each situation and its problems, with unbeaten policies in bold."""
     from keyhole.benchmark.summary import policies_on_problem_table, situation_table
     from keyhole.results.latex import latex_table
 

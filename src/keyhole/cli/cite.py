@@ -24,8 +24,8 @@ RELEASED: Final = "2026-11-27"
 _ENTRY: Final = re.compile(r"^@\w+{(\w+),\n.*?^}$", re.MULTILINE | re.DOTALL)
 _KEY: Final = re.compile(r"([a-z]+)(\d{4})([a-z]?)")
 _LETTERS: Final = str.maketrans({"ö": "oe", "ü": "ue", "ä": "ae", "-": ""})
-# What may stand between the first author and the year: names, or a title and a conference.
-_BETWEEN: Final = r"(?:[^.;\d()]|\b(?:al|[a-z])\.)*"
+# Text between the first author and the year: names, "et al.", or a title and a conference.
+_AUTHOR_TO_YEAR: Final = r"(?:[^.;\d()]|\b(?:al|[a-z])\.)*"
 
 
 def cite(
@@ -38,7 +38,7 @@ def cite(
         sources = dict(_list_sources())
         text = sources[check_choice("NAME", name, sources, "keyhole catalog, reproduce --list")]
         works = {key: bibliography()[key] for key in cited_keys(text)}
-    works = works or {"keyhole": _make_own_entry()}  # a text may cite no work
+    works = works or {"keyhole": _make_own_entry()}  # also if the source of the name cites no work
     print_result(works, "\n\n".join(works.values()), as_json=as_json)
 
 
@@ -64,7 +64,7 @@ def cited_keys(text: str) -> list[str]:
 
 def _is_cited(key: str, plain_text: str) -> bool:
     author, year, letter = _KEY.fullmatch(key).groups()  # type: ignore[union-attr]
-    pattern = rf"\b{author}\b{_BETWEEN}[( ]{year}{letter}\b"
+    pattern = rf"\b{author}\b{_AUTHOR_TO_YEAR}[( ]{year}{letter}\b"
     return re.search(pattern, plain_text) is not None
 
 
@@ -79,26 +79,26 @@ def _list_sources() -> Iterator[tuple[str, str]]:
     for name in ENTRY_FILES:
         yield name, read_tables(entry_path(name))["source"]
     for paper in PAPERS:
-        yield paper, f"{paper[:-4]} {paper[-4:]}"
+        yield paper, f"{paper[:-4]} {paper[-4:]}"  # such as "tao 2019" of tao2019
     for folder in resources.files("keyhole.data").iterdir():
-        notes = folder.joinpath("README.md")
-        if notes.is_file():
-            text = notes.read_text(encoding="utf-8")
-            yield folder.name, text
+        readme_file = folder.joinpath("README.md")
+        if readme_file.is_file():
+            readme = readme_file.read_text(encoding="utf-8")
+            yield folder.name, readme
             for file in folder.iterdir():
                 name, _, ending = file.name.rpartition(".")
                 if ending == "csv":
-                    yield name, _find_notes(name, text)
+                    yield name, _find_source(name, readme)
 
 
-def _find_notes(name: str, notes: str) -> str:
-    """Return the item about a data set in the notes on its folder; all notes if there is none."""
-    items = re.findall(r"^- \*\*(.*?)\*\*:(.*?)(?=^- |\Z)", notes, re.MULTILINE | re.DOTALL)
+def _find_source(name: str, readme: str) -> str:
+    """Return the item on a data set in the README of its folder; without one, the whole README."""
+    items = re.findall(r"^- \*\*(.*?)\*\*:(.*?)(?=^- |\Z)", readme, re.MULTILINE | re.DOTALL)
     texts = [text for names, text in items if name in names.split(", ")]
-    return " ".join(texts) or notes
+    return " ".join(texts) or readme
 
 
 def _make_own_entry() -> str:
-    """Return the BibTeX entry of Keyhole, whose type and fields the usual styles print."""
+    """Return the BibTeX entry of Keyhole, in a type and with fields that the usual styles print."""
     template = Path(__file__).with_name("keyhole.bib.tmpl")
     return fill_template(template, version=version("keyhole"), year=RELEASED[:4]).rstrip()

@@ -16,21 +16,22 @@ from keyhole.kernels.interpreted_mode import is_interpreted
 from keyhole.validation import check_choice, short_repr, suggestion
 
 _MEGABYTE = 10**6
-_KERNEL_PARTS = ("owner", "driver", "the compiler's options")  # parts of a key that name the kernel
-_MOST_SHOWN_CHARACTERS = 60  # of the old and the new value of a change together
+# Parts of a cache key by which a kernel is recognised after its code has changed.
+_KERNEL_PARTS = ("owner", "driver", "the compiler's options")
+_MOST_SHOWN_CHARACTERS = 60  # of both values of a change; longer values are left out
 
 
 def compile_ahead(target: str | None, *, as_json: bool = False) -> None:
     """Compile the kernels of a setting or a spec, by default of all settings; print each."""
     jobs = _find_jobs(target)
-    missing_count = sum(
+    uncached_count = sum(
         file is None or not file.exists() for file in map(compile_jobs.find_cache_file, jobs)
     )
     for number, (name, compile_kernel) in enumerate(jobs, 1):
         compile_kernel()
         if not as_json:
             typer.echo(f"{number} of {len(jobs)}: {name}")
-    content = {"kernels": [name for name, _ in jobs], "compiled": missing_count}
+    content = {"kernels": [name for name, _ in jobs], "compiled": uncached_count}
     print_result(content, _describe_cache_size(), as_json=as_json)
 
 
@@ -53,8 +54,8 @@ def _find_jobs(target: str | None) -> list[compile_jobs.CompileJob]:
 def show_cache(*, as_json: bool = False) -> None:
     """Print the folder and size of the compile cache."""
     files = cached_files()
-    limits = {"bytes": sum(file.st_size for _, file in files), "limit_bytes": cache_limit()}
-    content = {"folder": cache_folder(), "pieces": len(files), **limits}
+    sizes = {"bytes": sum(file.st_size for _, file in files), "limit_bytes": cache_limit()}
+    content = {"folder": cache_folder(), "pieces": len(files), **sizes}
     print_result(content, f"folder: {cache_folder()}", _describe_cache_size(), as_json=as_json)
 
 
@@ -83,20 +84,21 @@ def _find_policy_jobs(name: str) -> list[compile_jobs.CompileJob]:
     return jobs
 
 
-def _explain_key(compile_it: Callable[[], object], keys: list[dict[str, str]]) -> dict[str, Any]:
-    """Return whether a kernel's code is cached; if not, how its key differs from cached `keys`.
+def _explain_key(job: Callable[[], object], keys: list[dict[str, str]]) -> dict[str, Any]:
+    """Return whether a kernel's code is cached, and what changed since code of it was cached.
 
-    In the result, `changed` lists the differences from the kernel's most similar cached key. It is
-    None if no cached key is of this kernel.
+    In the result, `changed` lists how the kernel's key differs from the most similar of the cached
+    `keys` of this kernel. It is None if there is no such key.
     """
-    file = find_code_file(compile_it)
+    file = find_code_file(job)
     if file is None:
         raise ValueError("compiled code is not kept in files here; keyhole doctor says why")
     if file.path.exists():
         return {"cached": True, "changed": []}
     key = file.make_key()
     kernel_keys = [old for old in keys if all(old.get(name) == key[name] for name in _KERNEL_PARTS)]
-    changes = [_compare_keys(old, key) for old in reversed(kernel_keys)]  # the last used first
+    # Reversed, since of equally similar keys the last used one counts.
+    changes = [_compare_keys(old, key) for old in reversed(kernel_keys)]
     return {"cached": False, "changed": min(changes, key=len, default=None)}
 
 
@@ -119,7 +121,7 @@ def _compare_keys(cached: dict[str, str], key: dict[str, str]) -> list[dict[str,
 
 
 def _describe_change(change: dict[str, str | None]) -> str:
-    """Return the part of a key that differs, with both values if they are short."""
+    """Return the name of a part of a key that changed, with both values if they are short."""
     values = f"{change['cached'] or 'none'} -> {change['now'] or 'none'}"
     name = str(change["part"])
     return name + f" ({values})" * (len(values) <= _MOST_SHOWN_CHARACTERS)

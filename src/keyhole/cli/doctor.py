@@ -24,7 +24,7 @@ _QUOTA: Final = Path("/sys/fs/cgroup/cpu.max")
 
 
 def show_doctor(*, as_json: bool = False) -> None:
-    """Print versions, folders, which optional packages are installed, and what is slow."""
+    """Print versions, folders, optional packages and programs, and what is slow and why."""
     usable, total = _count_processors()
     rows = {
         "keyhole": version("keyhole"),
@@ -77,7 +77,7 @@ def _describe_package(package: str) -> str:
 
 
 def _explain_slow_compilation() -> Iterator[str]:
-    """Yield a sentence for each cause of slow code, or of code that is compiled again."""
+    """Yield a sentence for each reason why code is slow, or why it must be compiled again."""
     if is_interpreted():
         yield (
             "KEYHOLE_INTERPRET is set: policies run in Python, which takes some 100 times as long; "
@@ -102,8 +102,8 @@ def _explain_slow_compilation() -> Iterator[str]:
         )
     elif sum(file.st_size for _, file in files) > _NEARLY_FULL_SHARE * cache_limit():
         yield (
-            f"the cache of compiled code is full ({cache_limit() // 10**6} MB): what is removed "
-            "must be compiled again; set KEYHOLE_CACHE_MB to more"
+            f"the cache of compiled code is nearly full ({cache_limit() // 10**6} MB): code that "
+            "is removed must be compiled again; set KEYHOLE_CACHE_MB to more"
         )
 
 
@@ -115,7 +115,7 @@ def _explain_slow_processors() -> Iterator[str]:
         yield f"this process may use {usable} of {count_text(total, 'processor')} (its affinity)"
     if (quota := _read_cpu_quota()) < usable:
         yield (
-            f"a quota allows {quota:.3g} of {usable_text}: more threads wait for each other; "
+            f"a quota allows {quota:.3g} of {usable_text}: more threads wait for each other; give "
             f"--threads {max(1, int(quota))}"
         )
     if hasattr(os, "getloadavg") and (load := os.getloadavg()[0]) > 0.5 * usable:
@@ -126,7 +126,7 @@ def _explain_slow_processors() -> Iterator[str]:
 
 
 def _read_cpu_quota() -> float:
-    """Return how many processors the control group of this container may use."""
+    """Return how many processors this container's control group may use; infinity if any number."""
     with suppress(OSError, ValueError):  # there is no group, or its quota is "max"
         share, period = _QUOTA.read_text().split()
         return int(share) / int(period)

@@ -21,7 +21,7 @@ from keyhole.cli.output import EscapedStream, error_text, one_line_text
 from keyhole.status_output import print_status
 from keyhole.validation import short_repr
 
-# The program's name, also if it is started by `python -m keyhole`: shells complete this name.
+# The name by which shells complete commands, also if the program is `python -m keyhole`.
 _PROGRAM: Final = "keyhole"
 # The commands that resume their work when they are called again.
 _RESUMING_COMMANDS: Final = ("run", "reproduce", "demo", "bench", "compile", "tune")
@@ -57,7 +57,7 @@ def _run_app() -> int | None:
         return _discard_output()
     except MemoryError as error:
         return _print_error(str(error) or "there is not enough memory")
-    # These errors carry a message for the user. Any other error, except Typer's own, is a fault of
+    # These errors have a message for the user. Any other error, except Typer's own, is a fault of
     # Keyhole, and keeps its traceback.
     except (TypeError, ValueError, OSError, ArithmeticError, RuntimeError, ImportError) as error:
         return _print_error(error_text(error), output.exit_code_of(error))
@@ -75,7 +75,7 @@ def _interruption_text() -> str:
 
 
 def _usage_message(error: Any) -> str:
-    """Return the message of a usage error; the message about a wrong number is our own."""
+    """Return the message of a usage error, with words of our own if a number is wrong."""
     message: str = error.format_message()
     # Typer begins such a message with the name of the option or argument.
     argument = message.removeprefix("Invalid value for ").partition(": ")[0].strip("'")
@@ -92,7 +92,7 @@ def _show_warning(message: Warning | str) -> None:
 
 def _discard_output() -> int:
     """Discard all further output, since its reader has ended; return the exit code 0."""
-    # Otherwise Python's flush at the end of the process would fail again.
+    # If output were kept, Python's flush at the end of the process would fail again.
     os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
     return 0
 

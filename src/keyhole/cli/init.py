@@ -15,7 +15,7 @@ import typer
 from typer import Option
 
 from keyhole import validation
-from keyhole.cli.new import check_absent, fill_template, write_files
+from keyhole.cli.new import check_writable, fill_template, write_files
 from keyhole.cli.options import AsJson, examples_epilog
 from keyhole.durations import parse_seconds
 from keyhole.files import read_toml
@@ -34,8 +34,8 @@ GOALS: Final[dict[str, dict[str, Any]]] = _QUESTIONS["goals"]
 SITUATIONS: Final[dict[str, str]] = _QUESTIONS["situations"]
 """The situation of the users of each setting."""
 _LIMIT_RATIO: Final = 100  # the largest limit of a tune divided by the smallest
-# The allowed largest limits, in seconds: the smallest limit is then at least a millisecond, and the
-# largest at most 31 years.
+# The allowed values of --limit, a tune's largest limit, in seconds: up to 31 years. The smallest
+# limit is then at least a millisecond.
 _LIMITS: Final = validation.Range(ge=0.1, le=10**9)
 _PACKAGE: Final = Path(__file__).parents[1]
 _Answer = TypeVar("_Answer")
@@ -77,8 +77,8 @@ def init(
             text = validation.short_repr(value)
             raise ValueError(f"--{option} must be left out with the goal {goal!r}, got {text}")
     path = _check_path(out or Path(GOALS[goal]["file"]), goal)
-    # Checked before the questions, so that nobody answers them in vain.
-    check_absent(path, advice="choose another --out, or overwrite it with --force", force=force)
+    # The path is checked before the questions, so that nobody answers them in vain.
+    check_writable(path, advice="choose another --out, or overwrite it with --force", force=force)
     if goal == "study":
         _check_program_path(path)
     if goal == "tune":
@@ -100,12 +100,12 @@ def _check_path(path: Path, goal: str) -> Path:
 
 
 def _check_program_path(path: Path) -> None:
-    """Refuse a file that would shadow an importable module, or whose database exists already."""
-    own_folders = {path.parent.resolve(), Path.cwd()}
-    import_path = [entry for entry in sys.path if Path(entry).resolve() not in own_folders]
+    """Refuse a program that would shadow an importable module, or whose database exists already."""
+    user_folders = {path.parent.resolve(), Path.cwd()}
+    import_path = [entry for entry in sys.path if Path(entry).resolve() not in user_folders]
     module = None if "." in path.stem else PathFinder.find_spec(path.stem, import_path)
-    # A folder without `__init__.py` is found, too, but has no origin: it is rarely a package, and
-    # its name is allowed.
+    # `find_spec` also finds folders without `__init__.py`, which have no origin. They are rarely
+    # packages, so their names are allowed.
     if path.stem in sys.stdlib_module_names or (module and module.origin):
         raise ValueError(
             "--out must not have the name of a module of Python, Keyhole or another installed "
@@ -129,8 +129,8 @@ def _ask_setting_file(
         question = "3. What do you choose among? Names, with commas between"
         names = _ask_option("--arms", arms, question, _parse_arms)
         return _fill_starter(template, path, arms=_quote(names))
-    # The whole file is made from the answer: if the number does not suit the setting, the question
-    # is asked again.
+    # The answer is parsed by making the whole file. So the question is asked again if the setting
+    # does not allow the number.
     return _ask_option(
         "--horizon",
         horizon,
@@ -146,10 +146,10 @@ def _parse_arms(text: str) -> list[str]:
 
 
 def _make_experiment(template: Path, answer: str, path: Path) -> str:
-    """Return an experiment with the policies that are recommended for a setting."""
+    """Return the text of an experiment; refuse an answer that is no horizon for its setting."""
     from keyhole.experiment.spec import Spec
 
-    # Longer numbers are above 2**53, and Python refuses very long ones with a message of its own.
+    # Numbers of more digits are above 2**53. Python refuses very long ones in words of its own.
     number = re.fullmatch(r"\d{1,16}|\d{1,3}(?:[,_]\d{3}){1,5}", answer.strip())
     horizon = 0
     if number:
@@ -169,18 +169,18 @@ def _make_experiment(template: Path, answer: str, path: Path) -> str:
 def _ask_tune_spec(
     commands: list[str] | None, limit: str | None, pattern: str | None, path: Path
 ) -> str:
-    """Return the spec of a tune; ask for commands, limit and instances if they are missing."""
+    """Return the text of a tune's spec; ask for missing options."""
     question = "2. A command (an empty line ends the list)"
     note = "{instance} in a command stands for a file that it is run on, {seed} for a number."
 
-    def check_command(text: str) -> str:
+    def parse_command(text: str) -> str:
         return text and _check_command(text, path.parent.resolve())
 
     if commands:
         commands = [_check_command(command, path.parent.resolve()) for command in commands]
     else:
-        commands = [_ask_option("--command", None, question, check_command, note=note)]
-        while command := _ask_option("--command", None, question, check_command, optional=True):
+        commands = [_ask_option("--command", None, question, parse_command, note=note)]
+        while command := _ask_option("--command", None, question, parse_command, optional=True):
             commands.append(command)
     seconds = _ask_option(
         "--limit",
@@ -207,14 +207,14 @@ def _check_command(text: str, folder: Path) -> str:
     argv = split_command("--command", text)
     if shell_error := explain_shell_syntax("--command", text):
         raise ValueError(shell_error)
-    # Checked here and not with the whole file, so that only this command is asked for again.
-    example = dict(zip(RUN_FIELDS, ("file", 1, 1.0), strict=True))
-    Arm("command", argv).check("--command", example, folder)
+    # The command is checked before the whole file, so that only this command is asked for again.
+    example_run = dict(zip(RUN_FIELDS, ("file", 1, 1.0), strict=True))
+    Arm("command", argv).check("--command", example_run, folder)
     return text
 
 
 def _make_tune_spec(commands: Sequence[str], limit: float, instances: str, path: Path) -> str:
-    """Return the checked spec of a tune; `instances` is its entry on instances, or empty."""
+    """Return the checked text of a tune's spec; `instances` is its line on instances, or empty."""
     from keyhole.tune import Spec
 
     arms = []
@@ -244,7 +244,7 @@ def _fill_starter(template: Path, path: Path, **values: str) -> str:
 
 
 def _quote_argument(path: Path) -> str:
-    """Quote a path for a shell; ./ precedes a leading dash, which would make the path an option."""
+    """Quote a path for a shell; put ./ before a leading dash, which would make it an option."""
     text = str(path)
     if text.startswith("-"):
         text = f"./{text}"
@@ -257,7 +257,7 @@ def _quote(value: str | list[str]) -> str:
 
 
 def _ask_choice(option: str, word: str | None, question: str, choices: Mapping[str, str]) -> str:
-    """Return one of the choices; if `word` is None, ask for a word or a number."""
+    """Return the choice that `word` names; if it is None, ask for a word or a number."""
     names = list(choices)
     width = max(map(len, names))
     lines = (
@@ -283,11 +283,11 @@ def _ask_option(
     default: str = "",
     optional: bool = False,
 ) -> _Answer:
-    """Return the parsed value of an option; without one, ask on the terminal until it is valid.
+    """Return the parsed value of an option; if it is None, ask on the terminal for a valid one.
 
-    `parse` raises a ValueError that names the option; `note` is printed above the question. An
-    empty line means the `default`. Without a default, the question is asked again, unless it is
-    `optional`: then the empty answer is parsed.
+    `parse` raises a ValueError that names the option, after which the question is asked again;
+    `note` is printed above the question. An empty line means the `default`. If there is no default,
+    an empty line is parsed if the question is `optional`, and else the question is asked again.
     """
     if value is not None:
         return parse(value)

@@ -21,7 +21,7 @@ EXAMPLES: Final = examples_epilog(
 _POLICY: Final = "policy"
 _DEFAULT_SETTING: Final = "thresholding"
 _SUFFIX: Final = ".tmpl"
-_CAMEL: Final = re.compile(r"(?<=[a-z])(?=[A-Z])")
+_WORD_START: Final = re.compile(r"(?<=[a-z])(?=[A-Z])")  # in a name in camel case
 
 
 def new(
@@ -44,11 +44,11 @@ def new(
     snake, camel = _spell_in_both_cases(name)
     texts = {}
     for template in folder.rglob(f"*{_SUFFIX}"):
-        file = str(template.relative_to(folder)).removesuffix(_SUFFIX)
-        texts[out / file.replace("name", snake)] = fill_template(template, name=snake, Name=camel)
+        target = str(template.relative_to(folder)).removesuffix(_SUFFIX)
+        texts[out / target.replace("name", snake)] = fill_template(template, name=snake, Name=camel)
     # All paths are checked before the first file is written: a refused call leaves nothing behind.
     for path in texts:
-        check_absent(path, advice="choose another NAME or --out")
+        check_writable(path, advice="choose another NAME or --out")
     write_files(texts, as_json=as_json)
 
 
@@ -73,8 +73,8 @@ def _spell_in_both_cases(name: str) -> tuple[str, str]:
     """Return a name in snake case, for files and functions, and in camel case, for classes."""
     camel = name.replace("-", "").replace("_", "")
     snake = name.replace("-", "_")
-    if not name.islower():  # UCB-V and UCBV are the same class, and the same file
-        snake = _CAMEL.sub("_", camel).lower()
+    if not name.islower():  # UCB-V and UCBV name one class, UCBV, and so one file, ucbv
+        snake = _WORD_START.sub("_", camel).lower()
     if not re.fullmatch(r"[a-z][a-z0-9_]*", snake) or keyword.iskeyword(snake):
         raise ValueError(f"NAME must be a name such as NarrowGap or narrow_gap, got {name!r}")
     if not name[0].isupper():
@@ -87,8 +87,11 @@ def fill_template(template: Path, **values: str) -> str:
     return Template(template.read_text(encoding="utf-8")).substitute(values)
 
 
-def check_absent(path: Path, *, advice: str, force: bool = False) -> None:
-    """Refuse a folder, a path below a file and, unless `force` is set, an existing file."""
+def check_writable(path: Path, *, advice: str, force: bool = False) -> None:
+    """Refuse a path for a new file if it is a folder, lies below a file, or exists.
+
+    With `force`, an existing file is allowed.
+    """
     if path.is_dir() or (path.exists() and not force):
         raise FileExistsError(f"{path} exists already; {advice}")
     parent = next(folder for folder in path.parents if folder.exists())

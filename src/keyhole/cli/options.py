@@ -19,7 +19,7 @@ AsJson = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 
 
 def _keep_quiet(context: typer.Context, is_quiet: bool) -> bool:
-    """Announce no compilation during a quiet command."""
+    """Let a quiet command compile without saying so."""
     if is_quiet:
         from keyhole.kernels.compile_cache import quiet_compilation
 
@@ -34,7 +34,7 @@ Verbose = Annotated[bool, typer.Option("--verbose", help="Print all results, not
 
 def examples_epilog(*lines: str) -> str:
     """Return the end of a help text: examples of a command, one on each line."""
-    # Without the \b the lines would be joined into a paragraph.
+    # The \b keeps the help from joining the lines into a paragraph.
     return "\n".join(["\b", "Examples:", *(f"  {line}" for line in lines)])
 
 

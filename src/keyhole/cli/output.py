@@ -25,8 +25,8 @@ TRY_LATER: Final = 3
 DONE: Final = 4  # a study is done, and has no further decision
 INTERRUPTED: Final = 130
 
-_MOST_COLUMNS: Final = 100
-_STYLES: Final = re.compile(r"(\x1b\[[\d;]*m)")  # such as bold
+_MAX_LINE_WIDTH: Final = 100
+_STYLES: Final = re.compile(r"(\x1b\[[\d;]*m)")  # escape sequences of a terminal, such as for bold
 
 
 class EscapedStream:
@@ -37,7 +37,7 @@ class EscapedStream:
 
     def write(self, text: str) -> int:
         """Write a text; line ends, tabs and styles are not escaped."""
-        pieces = _STYLES.split(text)
+        pieces = _STYLES.split(text)  # text and styles in turn
         pieces[::2] = [escape_controls(piece, "\n\r\t") for piece in pieces[::2]]
         self._stream.write("".join(pieces))
         return len(text)
@@ -53,17 +53,17 @@ def one_line_text(text: str) -> str:
 
 
 def error_text(error: Exception) -> str:
-    """Return the message of an error; for an OSError, its file and reason without its number."""
+    """Return the message of an error; for an OSError, its files and reason without its number."""
     if isinstance(error, OSError) and error.strerror and str(error).startswith("["):
         files = [str(file) for file in (error.filename, error.filename2) if file is not None]
-        # If these errors name no file, standard output could not be written.
+        # If an error about a lack of space names no file, standard output could not be written.
         is_output = not files and error.errno in (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
         return ": ".join([*files, *["standard output"] * is_output, explain_os_error(error)])
     return str(error)
 
 
 def try_to_write(write: Callable[..., Path | None], *arguments: Any, **options: Any) -> Path | None:
-    """Return the path of the report that `write` writes; after an OSError, warn and return None."""
+    """Write a report by `write`, and return its path; after an OSError, warn and return None."""
     try:
         return write(*arguments, **options)
     except OSError as error:
@@ -80,18 +80,18 @@ def print_paragraph(text: str, indent: int) -> None:
     """Print a paragraph with an indent; lines after the first are indented by two more."""
     pad = " " * indent
     if sys.stdout is not None and sys.stdout.isatty():  # a closed standard output is None
-        width = min(shutil.get_terminal_size().columns, _MOST_COLUMNS)
+        width = min(shutil.get_terminal_size().columns, _MAX_LINE_WIDTH)
         text = textwrap.fill(
             text, width, initial_indent=pad, subsequent_indent=f"{pad}  ", break_long_words=False
         )
     else:
-        # For programs a sentence stays on one line, where `grep` finds it.
+        # In a pipe or a file, a paragraph stays on one line, where `grep` finds it.
         text = pad + text
     typer.echo(text)
 
 
 def exit_code_of(error: Exception) -> int:
-    """Return the exit code of an error, which follows from its attributes `done` and `later`."""
+    """Return the exit code of an error, by its attributes `done` and `later` if it has them."""
     if getattr(error, "done", False):
         return DONE
     return TRY_LATER if getattr(error, "later", False) else BAD_INPUT

@@ -11,9 +11,9 @@ from keyhole.cli.study import PolicyFiles
 from keyhole.extras import require_extra
 from keyhole.validation import Range, check_choice, check_integer
 
-# Requests on more connections are answered 503 at once, since each connection takes a descriptor.
+# On further connections, requests are answered 503: each connection takes a file descriptor.
 _MAX_CONNECTIONS: Final = 500
-_STOP_SECONDS: Final = 30  # for which accepted requests are answered after SIGTERM
+_STOP_SECONDS: Final = 30  # after SIGTERM, in which accepted requests may still be answered
 
 app = typer.Typer(
     invoke_without_command=True,
@@ -117,7 +117,7 @@ def add(
     lifetime: Annotated[str, typer.Option(help="How long it is valid.")] = "365d",
     as_json: AsJson = False,
 ) -> None:
-    """Print a new key: it is shown once, and kept nowhere; its id goes to standard error."""
+    """Print a new key, which is shown once and kept nowhere; its id goes to standard error."""
     from keyhole.serve.api_keys import add_key
 
     key, api_key = add_key(storage, who, right, studies, lifetime)

@@ -13,7 +13,7 @@ from keyhole.spec_values.problem_factory import find_docstring_section
 
 def print_catalog(name: str | None, as_json: bool) -> None:
     """Print the catalog of the setting or the policies called `name`; of all settings if None."""
-    if name is None:  # warns of broken settings
+    if name is None:
         descriptions = list(map(_setting_as_json, setting_registry.all_settings()))
     else:
         descriptions = []
@@ -106,13 +106,12 @@ def _print_policy(name: str, policy: dict[str, Any]) -> None:
 
 
 def _list_remarks(metric: Metric) -> list[str]:
-    """Return the remarks on a metric: higher is better, of each arm, kept with details."""
-    remarks = {
+    truths = {
         "higher is better": metric.better == "higher",
         "of each arm": metric.per_arm,
         "kept with details": metric.detail,
     }
-    return [remark for remark, is_true in remarks.items() if is_true]
+    return [remark for remark, is_true in truths.items() if is_true]
 
 
 def _default_as_json(default: object) -> int | float | str | None:

@@ -1,4 +1,4 @@
-"""The commands `keyhole study` that write: ask a policy for decisions, tell it their outcome."""
+"""The commands `keyhole study` that write: ask a policy for decisions, tell it the feedback."""
 
 import json
 import tomllib
@@ -36,7 +36,7 @@ Storage = Annotated[str, Argument(metavar="STORAGE", help="A file, or postgresql
 
 
 def _find_study_name(context: typer.Context, name: str | None) -> str | None:
-    """Return the given name, or the name of the only study; refuse to choose among several."""
+    """Return the given name, or else the name of the only study; refuse none or several."""
     if name is not None or context.resilient_parsing:
         return name
     from keyhole.study import list_studies
@@ -56,14 +56,13 @@ Name = Annotated[
 ]
 
 
-def _key_value_argument(example: str) -> object:
-    """Return an argument for values by name, with an example in its help."""
+def _make_key_value_argument(example: str) -> object:
     return Argument(metavar="[FIELD=VALUE]...", help=f"Such as {example}.")
 
 
-Context = Annotated[list[str] | None, _key_value_argument("threshold=3")]
-Feedback = Annotated[list[str] | None, _key_value_argument("reward=1")]
-Parameters = Annotated[list[str] | None, _key_value_argument("epsilon=0.05")]
+Context = Annotated[list[str] | None, _make_key_value_argument("threshold=3")]
+Feedback = Annotated[list[str] | None, _make_key_value_argument("reward=1")]
+Parameters = Annotated[list[str] | None, _make_key_value_argument("epsilon=0.05")]
 PolicyFiles = Annotated[
     list[str] | None,
     Option(
@@ -77,7 +76,7 @@ PolicyFiles = Annotated[
 OtherPolicy = Annotated[str, Argument(metavar="POLICY", help="A policy of the same setting.")]
 Id = Annotated[str, Argument(metavar="ID", help="The id of the decision.")]
 
-# Names of arguments of the methods of `Study`, which no field of a setting may have.
+# Arguments of the methods of `Study`, to which FIELD=VALUE must not give a value.
 _RESERVED_NAMES: Final = ("exclude", "id", "key", "metadata", "policy", "self")
 
 
@@ -120,7 +119,7 @@ def delete(
 
 
 def open_study(storage: str, name: str, policy_names: list[str] | None) -> "Study":
-    """Open a study, whose policy may be one that `--policy` names."""
+    """Open a study; `policy_names` are policies of the user's own that it may have, `--policy`."""
     from keyhole.experiment.objects_from_spec import import_user_policies
     from keyhole.study import Study
 
@@ -128,19 +127,18 @@ def open_study(storage: str, name: str, policy_names: list[str] | None) -> "Stud
 
 
 def study_command(*examples: str, name: str | None = None) -> Callable[..., Any]:
-    """Return a decorator that turns a function of a study and options into a command.
+    """Return a decorator that makes a command of a function, which takes a study and options.
 
-    In place of the study, the command takes the storage and the name of the study. It takes
-    `--policy`, too.
+    In place of the study, the command takes its storage and its name. It also takes `--policy`.
     """
 
-    def decorate(work: Callable[..., None]) -> Any:
-        @wraps(work)
+    def decorate(function: Callable[..., None]) -> Any:
+        @wraps(function)
         def run(storage: str, name: str, policy_names: list[str] | None, **options: Any) -> None:
             with open_study(storage, name, policy_names) as study:
-                work(study, **options)
+                function(study, **options)
 
-        _, *options = signature(work).parameters.values()
+        _, *options = signature(function).parameters.values()
         keyword = partial(Parameter, kind=Parameter.KEYWORD_ONLY)
         run.__signature__ = Signature(  # type: ignore[attr-defined]
             [
@@ -167,12 +165,12 @@ def ask(
     exclude: Annotated[
         list[str] | None, Option(metavar="ARM", help="An arm not to choose; repeatable.")
     ] = None,
-    metadata: Annotated[str | None, Option(help='JSON kept with it: \'{"who": "ann"}\'.')] = None,
+    metadata: Annotated[str | None, Option(help='JSON to keep: \'{"who": "ann"}\'.')] = None,
     as_json: AsJson = False,
 ) -> None:
-    """Print a decision: its id and its fields."""
-    content = None if metadata is None else parse_json("--metadata", metadata)
-    decision = study.ask(key=key, exclude=exclude, metadata=content, **parse_key_values(values))
+    """Take a decision, and print its id and its fields."""
+    data = None if metadata is None else parse_json("--metadata", metadata)
+    decision = study.ask(key=key, exclude=exclude, metadata=data, **parse_key_values(values))
     text = f"{decision.id} {format_key_values(decision.words)}"
     print_result(decision.as_json(), text, as_json=as_json)
 
@@ -308,13 +306,13 @@ def import_results(
         path, arm=arm, reward=reward, converted_at=converted_at, shown_at=shown_at, within=within,
         key=key, delimiter=delimiter, date_format=date_format, decimal=decimal,
     )  # fmt: skip
-    pending = imported_count and len(study.pending)
+    pending_count = imported_count and len(study.pending)
     text = "imported before, nothing is changed"
     if imported_count:
         text = f"{count_text(imported_count, 'decision')} imported"
-    if pending:
-        text += f", {pending:,} of them pending"
-    content = {"imported": imported_count, "pending": pending}
+    if pending_count:
+        text += f", {pending_count:,} of them pending"
+    content = {"imported": imported_count, "pending": pending_count}
     print_result(content, f"{study.name}: {text}", as_json=as_json)
 
 
@@ -331,12 +329,12 @@ def change(study: Any, policy: OtherPolicy, values: Parameters = None) -> None:
 def make_other_policy(
     study: "Study", name: str, arguments: list[str] | None
 ) -> tuple["Policy", dict[str, Any]]:
-    """Return a policy of the study's setting, and the facts given with it."""
+    """Return a policy of the study's setting, and the known quantities given with it."""
     from keyhole.experiment.objects_from_spec import find_policy_class
 
     policy_class = find_policy_class(name, study.policy.setting.name, Path(), field="policy")
     values = parse_key_values(arguments)
-    # Each argument is a parameter or a fact. The number of arms is left out: the study knows it.
+    # The number of arms is a fact, too, but must not be given: the study knows it.
     parameter_names = [field.name for field in fields(cast(Any, policy_class))]
     fact_names = [fact for fact in study.policy.setting.facts if fact != "arms"]
     for key in values:
@@ -355,7 +353,7 @@ def parse_json(name: str, text: str) -> object:
 
 
 def parse_key_values(arguments: list[str] | None) -> dict[str, Any]:
-    """Return arguments such as ``reward=1`` as TOML values, or as text where they are not TOML."""
+    """Return arguments such as ``reward=1`` by name: values that are not TOML are texts."""
     values: dict[str, Any] = {}
     for argument in arguments or []:
         name, sign, text = argument.partition("=")
@@ -371,7 +369,7 @@ def parse_key_values(arguments: list[str] | None) -> dict[str, Any]:
             content = tomllib.loads(f"value = {text}")
         except (tomllib.TOMLDecodeError, RecursionError):
             content = {}
-        # A text with a line break may be TOML with several keys.
+        # A value with a line break may be TOML with several keys: it is a text.
         values[name] = content["value"] if content.keys() == {"value"} else text
     return values
 

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 app = commands.app
 """The commands of `keyhole.cli.study`, to which this module adds others."""
 
-_SHOWN_AT_ENDS: Final = 5  # pending decisions shown at either end of a list that is shortened
+_MOST_SHOWN_AT_END: Final = 5  # of a list of pending decisions; the middle is left out
 _STOPPING_RULES: Final = {"stochastic": "BestArmStopping", "thresholding": "PerArmStopping"}
 _CAVEAT: Final = " (the study's means so far; the highest is likely too high, and the test longer)"
 Means = Annotated[str | None, Option(metavar="MEAN,...", help="Mean rewards you think possible.")]
@@ -85,7 +85,7 @@ def show(study: Any, as_json: AsJson = False) -> None:
     """
     pending = study.pending
     expired_ids = study.to_ask_again
-    rule = study.definition.rule
+    expiry_rule = study.definition.rule
     content = _study_as_json(study)
     if as_json:
         decisions = [decision.as_json() for decision in pending]
@@ -94,26 +94,26 @@ def show(study: Any, as_json: AsJson = False) -> None:
     typer.echo(study)
     expired_set = frozenset(expired_ids)
     now = time.time()
-    late_count = sum(
-        decision.id not in expired_set and rule.is_overdue(now - decision.at.timestamp(), 0)
+    overdue_count = sum(
+        decision.id not in expired_set and expiry_rule.is_overdue(now - decision.at.timestamp(), 0)
         for decision in pending
     )
-    if late_count:
-        typer.echo(f"past their time: {late_count:,} pending, which expire at the next ask")
+    if overdue_count:
+        typer.echo(f"past their time: {overdue_count:,} pending, which expire at the next ask")
     lines = [
         f"{decision.id} {commands.format_key_values(decision.words)} since {decision.at:%F %T} UTC"
         + ", expired: to ask again" * (decision.id in expired_set)
         for decision in pending
     ]
-    if (hidden_count := len(lines) - 2 * _SHOWN_AT_ENDS) > 0:
+    if (hidden_count := len(lines) - 2 * _MOST_SHOWN_AT_END) > 0:
         note = f"... {hidden_count:,} more pending (all: --json)"
-        lines[_SHOWN_AT_ENDS:-_SHOWN_AT_ENDS] = [note]
+        lines[_MOST_SHOWN_AT_END:-_MOST_SHOWN_AT_END] = [note]
     for line in lines:
         typer.echo(line)
 
 
 def _study_as_json(study: Any) -> dict[str, Any]:
-    """Return what is shown of a study, except its pending decisions, as JSON."""
+    """Return the summary of a study as JSON, without its pending decisions."""
     from keyhole.study.arm_means import means_as_json
     from keyhole.study.study_summary import MOST_EVENTS
 
@@ -174,8 +174,8 @@ def check(
 ) -> None:
     """Check a database: every page, definition, event and snapshot.
 
-    Prints a line for each study, and ends with 1 if anything is damaged. --repair-to leaves the
-    damaged database as it is.
+    Prints a line for each study, and ends with 1 if anything is damaged. With --repair-to, events
+    of a study are copied to --out, and the damaged database is left as it is.
     """
     from keyhole.experiment.objects_from_spec import import_user_policies
     from keyhole.study import check_database, copy_intact_events
@@ -240,14 +240,14 @@ def plan(
     policy: Policy | None = None
     scale = UNIT
     unit_threshold = None
-    names, rewards = _parse_means(means)
+    names, mean_rewards = _parse_means(means)
     if storage is not None and name is not None:
         with commands.open_study(storage, name, policy_names) as study:
             policy = study.policy
             scale = study.definition.scale
             setting = policy.setting.name
-            if not rewards:
-                names, rewards = list(study.arms), _means_so_far(study)
+            names = names or list(study.arms)
+            mean_rewards = mean_rewards or _find_means_so_far(study)
             unit_threshold = study.definition.facts.get("threshold")
     if threshold is not None:
         unit_threshold = scale.check_reward("--threshold", threshold)
@@ -258,7 +258,7 @@ def plan(
     else:
         table = {"name": rule or _STOPPING_RULES.get(setting) or type(policy).__name__}
         policy = make_policy(table | parameters, setting, Path())
-    unit_means = [scale.check_reward("each of --means", reward) for reward in rewards]
+    unit_means = [scale.check_reward("each of --means", reward) for reward in mean_rewards]
     entries = {"setting": setting, "means": unit_means, "threshold": unit_threshold}
     times = stopping_times(
         make_problem({n: entry for n, entry in entries.items() if entry is not None}, Path()),
@@ -267,8 +267,8 @@ def plan(
         replications=replications,
         progress=not quiet,
     )
-    content = asdict(times) | {"names": names, "means": rewards, "means_so_far": not means}
-    pairs = zip(names, rewards, strict=True)
+    content = asdict(times) | {"names": names, "means": mean_rewards, "means_so_far": not means}
+    pairs = zip(names, mean_rewards, strict=True)
     texts = [f"{name}={reward:.4g}" if name else f"{reward:.4g}" for name, reward in pairs]
     means_text = f"means: {', '.join(texts)}"
     if not means:
@@ -277,7 +277,7 @@ def plan(
 
 
 def _parse_means(text: str | None) -> tuple[list[str], list[float]]:
-    """Return the names and the means in a list such as ``A=.04,.05``; a missing name is ""."""
+    """Return the names and the means in a text such as ``A=.04,.05``; a missing name is ""."""
     pairs = [mean.rpartition("=") for mean in text.split(",")] if text else []
     names = [name.strip() for name, _, _ in pairs]
     if arm_names := list(filter(None, names)):
@@ -291,9 +291,9 @@ def _parse_means(text: str | None) -> tuple[list[str], list[float]]:
         ) from None
 
 
-def _means_so_far(study: Any) -> list[float]:
-    """Return the means of the arms in use; refuse a study with an arm without any reward."""
+def _find_means_so_far(study: Any) -> list[float]:
+    """Return the mean rewards of the arms in use; refuse a study with an arm without rewards."""
     means = study.means()
-    if missing := [arm for arm in study.arms if "reward" not in means[arm]]:
-        raise ValueError(f"--means must be given: no reward of {missing[0]!r} was told yet")
+    if unseen_arms := [arm for arm in study.arms if "reward" not in means[arm]]:
+        raise ValueError(f"--means must be given: no reward of {unseen_arms[0]!r} was told yet")
     return [means[arm]["reward"].mean for arm in study.arms]

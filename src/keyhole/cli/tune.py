@@ -24,12 +24,12 @@ _DRY_RUN_COUNT: Final = 10
 
 
 class _DefaultRunGroup(TyperGroup):
-    """A group of commands in which the name of a file stands for `run` with that file."""
+    """A group of commands in which `run` may be left out before the name of a file."""
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
         """Put `run` in front of the name of a file; without arguments, show the help."""
         args = args or ["--help"]
-        # A word that is no command is taken for a file, so that errors name the file.
+        # A first word that is no command is taken for the file of a spec.
         if args[0] not in (*self.commands, "--help"):
             hint = suggestion(args[0], self.commands)
             if hint and not args[0].startswith("-") and not Path(args[0]).exists():
@@ -84,7 +84,7 @@ def run(
     """Learn which command to run, with which time limit; the same call resumes a tune."""
     from keyhole.clusters.cluster import check_cluster_address
 
-    # Before other imports, so that a bad address is refused at once.
+    # Other imports take a while: a bad address is refused before them.
     check_cluster_address(on, None)
     if spec.is_dir():
         raise ValueError(
@@ -193,10 +193,10 @@ def validate(
     from keyhole.tune import SavedSpaceTune, Tuner, summary
 
     path = Path(instances).absolute()
-    reader = {".txt": "file", ".csv": "csv"}.get(path.suffix)
-    entry: str | dict[str, str] = str(path)  # as in a spec: a pattern, or a file of instances
-    if reader and path.is_file():
-        entry = {reader: str(path)}
+    list_key = {".txt": "file", ".csv": "csv"}.get(path.suffix)
+    entry: str | dict[str, str] = str(path)  # as in a spec: a pattern, or a list of instances
+    if list_key and path.is_file():
+        entry = {list_key: str(path)}
     tuner = Tuner(SavedSpaceTune.load(folder).spec, folder)
     tuner.validate(entry, workers=workers, on=on, progress=not quiet)
     tune = SavedSpaceTune.load(folder)

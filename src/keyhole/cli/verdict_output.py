@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from keyhole.papers.report.judged_entry import JudgedEntry
     from keyhole.papers.verdicts import Verdict
 
-_MOST_LINES: Final = 12  # of a printed reproduction, so that it is read at one look
+_MOST_LINES: Final = 12  # of a printed reproduction, so that it fits on a screen
 
 
 def show_entries(*, as_json: bool = False) -> None:
@@ -69,12 +69,12 @@ def _print_answers(parts: "Sequence[JudgedEntry]") -> None:
     from keyhole.papers.report.judged_entry import answer_sentence, verdicts_by_id
 
     all_verdicts = verdicts_by_id(parts)
-    # A heading and an answer for each entry, and two lines at the end.
+    # Each entry has two more lines, a heading and an answer; and there are two lines at the end.
     claim_lines = (_MOST_LINES - 2) // len(parts) - 2
-    for outcome in parts:
-        output.print_heading(outcome.entry.heading)
-        output.print_paragraph(answer_sentence(outcome, all_verdicts), 2)
-        verdicts = [verdict for verdict in outcome.verdicts if verdict.status != "holds"]
+    for judged_entry in parts:
+        output.print_heading(judged_entry.entry.heading)
+        output.print_paragraph(answer_sentence(judged_entry, all_verdicts), 2)
+        verdicts = [verdict for verdict in judged_entry.verdicts if verdict.status != "holds"]
         _print_refuted_and_open(verdicts, claim_lines)
     typer.echo("Each claim with its numbers: --verbose, or the report.")
 
@@ -83,7 +83,7 @@ def _print_refuted_and_open(verdicts: "Sequence[Verdict]", lines: int) -> None:
     """Print claims that do not hold, then claims that are open, in at most `lines` lines."""
     from keyhole.papers.verdicts import VERBS
 
-    verdicts = sorted(verdicts, key=lambda verdict: verdict.status)
+    verdicts = sorted(verdicts, key=lambda verdict: verdict.status)  # "does not hold" comes first
     listed_verdicts = verdicts if len(verdicts) <= lines else verdicts[: lines - 1]
     for verdict in listed_verdicts:
         status = VERBS[verdict.status][0]
@@ -127,19 +127,20 @@ def print_latex(entries: "Sequence[JudgedEntry]") -> None:
     """Print for each entry the means on each problem, and its verdicts, as tables for LaTeX."""
     from keyhole.results.latex import latex_table
 
-    for outcome in entries:
-        for problem, curves in outcome.curves.items():
-            title = outcome.entry.title
-            if len(outcome.curves) > 1:
-                title += f", {outcome.entry.problems[problem].title}"
-            typer.echo(curves.to_latex(metrics=outcome.entry.metrics, caption=title) + "\n")
-        rows = [[verdict.headline, verdict.about, verdict.status] for verdict in outcome.verdicts]
-        if rows:
+    for judged_entry in entries:
+        entry = judged_entry.entry
+        for problem, curves in judged_entry.curves.items():
+            title = entry.title
+            if len(judged_entry.curves) > 1:
+                title += f", {entry.problems[problem].title}"
+            typer.echo(curves.to_latex(metrics=entry.metrics, caption=title) + "\n")
+        verdicts = judged_entry.verdicts
+        if rows := [[verdict.headline, verdict.about, verdict.status] for verdict in verdicts]:
             head = ["claim", "about", "verdict"]
-            typer.echo(latex_table(f"{outcome.entry.title}: claims.", head, rows) + "\n")
+            typer.echo(latex_table(f"{entry.title}: claims.", head, rows) + "\n")
 
 
 def exit_by_status(verdicts: "Iterable[Verdict]") -> NoReturn:
-    """End with 1 if a claim does not hold, else with 0."""
-    failed = any(verdict.status == "does not hold" for verdict in verdicts)
-    raise typer.Exit(output.CLAIM_FAILED if failed else 0)
+    """End the command with code 1 if a claim does not hold, else with 0."""
+    has_failed = any(verdict.status == "does not hold" for verdict in verdicts)
+    raise typer.Exit(output.CLAIM_FAILED if has_failed else 0)

@@ -21,7 +21,7 @@ from distributed.comm import get_address_host_port, parse_address
 from distributed.comm.registry import get_backend
 
 from keyhole.clusters.cluster import Cluster, ClusterLostError, dead_workers_error
-from keyhole.interrupts import delayed_interrupts
+from keyhole.interrupts import delay_interrupts
 from keyhole.validation import short_repr
 
 _TIMEOUT: Final = 10.0
@@ -55,7 +55,7 @@ def connect_or_start(on: str, address: str | None, workers: int | None) -> Clust
 def _block_interrupts() -> Iterator[None]:
     """Block Ctrl-C while processes start, and in these processes, which inherit the mask."""
     resource_tracker.ensure_running()  # comes first, since its start unblocks Ctrl-C
-    with delayed_interrupts():
+    with delay_interrupts():
         mask = signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGINT])
         try:
             yield

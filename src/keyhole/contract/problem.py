@@ -16,8 +16,8 @@ from keyhole.validation import check_distinct, short_repr
 class Environment:
     """The compiled simulator of a problem, which answers each decision with feedback.
 
-    The *truth*, such as the means, is declared by class attributes made with `integer_input`,
-    `number_input`, `float_array` and `int_array`. The nested class `State` declares the
+    The *truth*, such as the means, is declared by class attributes made with `int_input`,
+    `float_input`, `float_array` and `int_array`. The nested class `State` declares the
     environment's own state. Kernels are written as for a policy (see
     `keyhole.contract.policy.Policy`). They may name ``e`` (the truth), ``s`` (the state), ``rng``
     (the environment's random stream), ``t`` (the round, from 1), and the values of the setting.
@@ -28,8 +28,8 @@ class Environment:
     ``metrics.pulls[arm]`` for a metric of each arm. If a metric grows round by round, `respond`
     sums it in the state. A policy learns nothing but the result of `respond`.
 
-    An environment that declares ``horizon = integer_input()`` knows how many rounds the run has.
-    ``memory = integer_input()`` is the same number, meant as a length of arrays.
+    An environment that declares ``horizon = int_input()`` knows how many rounds the run has.
+    ``memory = int_input()`` is the same number, meant as a length of arrays.
     """
 
     setting: ClassVar[Setting]

@@ -129,12 +129,12 @@ def scratch_array(*shape: Dim) -> FloatArray:
     return cast(FloatArray, Field("float64", shape or (1,), kept=False))
 
 
-def number_input() -> float:
+def float_input() -> float:
     """Declare a single float among the inputs of an environment; see `float_array`."""
     return cast(float, Field("float64"))
 
 
-def integer_input() -> int:
+def int_input() -> int:
     """Declare a single integer among the inputs of an environment; see `float_array`."""
     return cast(int, Field("int64"))
 

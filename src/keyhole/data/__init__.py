@@ -1,4 +1,4 @@
-"""Real data sets as problems: those in the package, and files of the user."""
+"""Problems made from real data: data sets in the package, and files of the user."""
 
 from keyhole.data.aslib_files import RunToExport, write_aslib
 from keyhole.data.aslib_scenario import Scenario, aslib_problem, load_aslib

@@ -12,20 +12,22 @@ from keyhole.data.csv_rows import read_text, shorten_message
 from keyhole.files import write_atomically
 from keyhole.validation import check_choice, check_line
 
-RUNS: Final = "algorithm_runs.arff"
-DESCRIPTION: Final = "description.txt"
-# Names of the column of run times, tried after those in the description.
+RUNS_FILE: Final = "algorithm_runs.arff"
+_DESCRIPTION_FILE: Final = "description.txt"
+# Names of the column of run times, tried after the names in the description.
 _TIME_COLUMNS: Final = ("runtime", "time")
 _STATUSES: Final = ("ok", "timeout", "memout", "not_applicable", "crash", "other")
-LIMIT: Final = "limit"
-"""Column of each run's own limit. In a file that has this column, runs may be missing."""
+_WRITTEN: Final = ("ok", "timeout", "memout", "crash")  # statuses that Keyhole writes
+# Keyhole's own column: each run's limit. In a file that has this column, runs may be missing.
+_LIMIT: Final = "limit"
 # A quotation mark within a quoted field has a backslash before it, or is doubled, as Keyhole writes
-# it. A backslash at the end of a field is part of a name, such as a folder's.
+# it. A backslash before the closing mark escapes nothing: the name of a folder may end with it.
 _FIELD_PATTERN: Final = re.compile(
     r"""\s*(?:(["'])((?:\\\1(?!\s*,)|\1\1|(?!\1).)*)\1\s*|((?:[^"',][^,]*)?)),"""
 )
+# A line up to its comment. A comment begins with a # outside quotation marks, at the start of the
+# line or after a space.
 _LINE_TO_COMMENT: Final = re.compile(r"""(?:'[^']*'|"[^"]*"|\S#|[^#])*""")
-"""A line up to its comment: a # outside quotation marks, at the start or after a space."""
 
 
 class ScenarioRun(NamedTuple):
@@ -40,37 +42,37 @@ class ScenarioRun(NamedTuple):
 
 def read_scenario_folder(folder: Path) -> tuple[str, float, Iterator[ScenarioRun]]:
     """Read name, cut-off in seconds and runs of a scenario in ASlib's own format."""
-    path = folder / DESCRIPTION
+    path = folder / _DESCRIPTION_FILE
     entries = _read_description(path)
     cutoff_text = " ".join(entries["algorithm_cutoff_time"])
     cutoff = _parse_seconds(path, "algorithm_cutoff_time", cutoff_text)
     name = " ".join(entries["scenario_id"]) or folder.name
-    return name, cutoff, _read_arff(folder / RUNS, cutoff, _performance_measures(entries))
+    return name, cutoff, _read_runs(folder / RUNS_FILE, cutoff, _list_measures(entries))
 
 
 def _read_description(path: Path) -> defaultdict[str, list[str]]:
-    """Return the words of each entry of a description: beside its name, or in a list below it."""
+    """Return the values of each entry of a description by the entry's name."""
     entries = defaultdict[str, list[str]](list)
-    current = ""
-    # In a list below the name, each word has a line of its own, which begins with a dash.
+    entry_name = ""
+    # The values stand beside the name, with commas between, or below it, each after a dash.
     for text in read_text(path).splitlines():
         line = _LINE_TO_COMMENT.findall(text)[0]
         if match := re.match(r"([a-z_]+)\s*:(.*)$", line):
-            current = match.group(1)
+            entry_name = match.group(1)
             items = match.group(2).strip().strip("[]").split(",")
-            entries[current] = [word for word in map(_strip_quotes, items) if word]
-        elif current and (match := re.match(r"\s*-\s+(.*)$", line)):
-            entries[current].append(_strip_quotes(match.group(1)))
+            entries[entry_name] = [value for value in map(_strip_quotes, items) if value]
+        elif entry_name and (match := re.match(r"\s*-\s+(.*)$", line)):
+            entries[entry_name].append(_strip_quotes(match.group(1)))
         elif line.strip():
-            current = ""
+            entry_name = ""
     return entries
 
 
-def _strip_quotes(word: str) -> str:
-    return word.strip().strip("'\"")
+def _strip_quotes(text: str) -> str:
+    return text.strip().strip("'\"")
 
 
-def _performance_measures(entries: Mapping[str, list[str]]) -> list[tuple[str, str, bool]]:
+def _list_measures(entries: Mapping[str, list[str]]) -> list[tuple[str, str, bool]]:
     """Return name and type of each performance measure, and whether more is better."""
     columns = (entries[name] for name in ("performance_measures", "performance_type", "maximize"))
     return [
@@ -93,10 +95,13 @@ def _to_float(text: str) -> float:
         return math.nan
 
 
-def _read_arff(
+def _read_runs(
     path: Path, cutoff: float, measures: Sequence[tuple[str, str, bool]]
 ) -> Iterator[ScenarioRun]:
-    """Yield the runs of an ARFF file; `measures` determine the columns of time and quality."""
+    """Yield the runs in an ARFF file.
+
+    `measures`, from `_list_measures`, tell which columns have run times and qualities.
+    """
     lines = read_text(path).splitlines()
     line_tokens = [line.split(maxsplit=2) for line in lines]
     data_line = next(
@@ -118,7 +123,7 @@ def _read_arff(
             got = shorten_message(str(columns))
             raise ValueError(f"{path}: the attribute {name} must be given, got {got}")
         positions.append(columns.index(name))
-    qualities = [
+    quality_columns = [
         (name, more_is_better)
         for name, measure_type, more_is_better in measures
         if measure_type == "solution_quality" and name in columns
@@ -127,38 +132,38 @@ def _read_arff(
         if not line.strip() or line.lstrip().startswith("%"):
             continue
         location = f"{path}, line {line_number}"
-        fields = _split_fields(location, line)
+        fields = [field.strip() for field in _split_fields(location, line)]
         if len(fields) != len(columns):
             counts = f"{len(columns)} fields, got {len(fields)}"
             raise ValueError(f"{location}: the run must have {counts}")
-        instance, repetition, solver, status, text = (fields[k].strip() for k in positions)
-        seconds = _parse_runtime(location, text, status, cutoff)
+        instance, repetition, solver, status, time_text = (fields[k] for k in positions)
+        seconds = _parse_runtime(location, time_text, status, cutoff)
         quality = math.nan
-        if qualities and seconds < math.inf:
-            name, more_is_better = qualities[0]
-            text = fields[columns.index(name)].strip()
-            quality = _parse_quality(location, name, text, more_is_better)
+        if quality_columns and seconds < math.inf:
+            name, more_is_better = quality_columns[0]
+            quality_text = fields[columns.index(name)]
+            quality = _parse_quality(location, name, quality_text, more_is_better)
         limit = math.inf
-        if LIMIT in columns:
-            limit = _parse_seconds(path, LIMIT, fields[columns.index(LIMIT)].strip())
+        if _LIMIT in columns:
+            limit = _parse_seconds(path, _LIMIT, fields[columns.index(_LIMIT)])
         yield ScenarioRun((instance, repetition), solver, seconds, quality, limit)
 
 
 def _split_fields(location: str, line: str) -> list[str]:
     """Return the fields of a run, plain or in quotation marks of either kind."""
     fields = []
-    length = 0
+    matched_length = 0
     for match in _FIELD_PATTERN.finditer(f"{line},"):
         mark, quoted, plain = match.groups(default="")
         fields.append(quoted.replace(f"\\{mark}", mark).replace(mark * 2, mark) if mark else plain)
-        length += len(match[0])
-    if length != len(line) + 1:
+        matched_length += len(match[0])
+    if matched_length != len(line) + 1:
         raise ValueError(f"{location}: quotation marks must enclose a whole field, got {line!r}")
     return fields
 
 
 def _parse_runtime(location: str, text: str, status: str, cutoff: float) -> float:
-    """Return the seconds of a run; infinite unless it completed before the cut-off."""
+    """Return the run time in seconds; infinity if the run did not complete before the cut-off."""
     if status.lower() not in _STATUSES:
         allowed = ", ".join(_STATUSES)
         raise ValueError(f"{location}: runstatus must be one of {allowed}, got {status!r}")
@@ -172,7 +177,7 @@ def _parse_runtime(location: str, text: str, status: str, cutoff: float) -> floa
 
 
 def _parse_quality(location: str, name: str, text: str, more_is_better: bool) -> float:
-    """Return a quality from 0 to 1 (best); NaN if the measure has another scale."""
+    """Return a quality from 0 to 1 (best); NaN for a value on another scale."""
     try:
         value = float(text)
     except ValueError:
@@ -180,9 +185,6 @@ def _parse_quality(location: str, name: str, text: str, more_is_better: bool) ->
     if not 0 <= value <= 1:
         return math.nan
     return value if more_is_better else 1.0 - value
-
-
-_EXPORTED: Final = ("ok", "timeout", "memout", "crash")
 
 
 class RunToExport(NamedTuple):
@@ -232,16 +234,16 @@ def write_aslib(
     path = Path(folder)
     rows = []
     repetitions = Counter[tuple[str, str]]()
-    # The runs are kept, because whether there is a column of qualities depends on all of them.
+    # A list, since the runs are read twice: one known quality makes a column of qualities.
     exported_runs = list(runs)
     has_quality = any(not math.isnan(run.quality) for run in exported_runs)
     for run in exported_runs:
-        # ASlib knows a run by instance, repetition and solver. A second run of a solver on an
-        # instance would be refused as a duplicate if it had no repetition number of its own.
+        # Instance, repetition and solver identify a run in ASlib. Without a repetition number of
+        # its own, a second run of a solver on an instance would be refused as a duplicate.
         repetitions[run.instance, run.solver] += 1
         fields = [
             _quote(run.instance), str(repetitions[run.instance, run.solver]), _quote(run.solver),
-            repr(run.seconds), check_choice("status", run.status, _EXPORTED), repr(run.limit),
+            repr(run.seconds), check_choice("status", run.status, _WRITTEN), repr(run.limit),
         ]  # fmt: skip
         # The column is numeric, so an unknown quality is written as 0. The reader ignores the
         # quality of a run that did not complete.
@@ -249,12 +251,13 @@ def write_aslib(
             fields.append(repr(float(run.quality)).replace("nan", "0"))
         rows.append(",".join(fields))
     path.mkdir(parents=True, exist_ok=True)
-    write_atomically(path / DESCRIPTION, _make_description(name, cutoff, has_quality).encode())
-    write_atomically(path / RUNS, "\n".join([*_make_header(name, has_quality), *rows, ""]).encode())
+    lines = [*_make_header(name, has_quality), *rows, ""]
+    write_atomically(path / _DESCRIPTION_FILE, _describe(name, cutoff, has_quality).encode())
+    write_atomically(path / RUNS_FILE, "\n".join(lines).encode())
     return path
 
 
-def _make_description(name: str, cutoff: float, has_quality: bool) -> str:
+def _describe(name: str, cutoff: float, has_quality: bool) -> str:
     measures = {
         "performance_measures": ("runtime", "quality"),
         "performance_type": ("runtime", "solution_quality"),
@@ -268,16 +271,11 @@ def _make_description(name: str, cutoff: float, has_quality: bool) -> str:
 
 def _make_header(name: str, has_quality: bool) -> list[str]:
     columns = ["instance_id STRING", "repetition NUMERIC", "algorithm STRING", "runtime NUMERIC",
-               f"runstatus {{{', '.join(_EXPORTED)}}}", f"{LIMIT} NUMERIC"]  # fmt: skip
+               f"runstatus {{{', '.join(_WRITTEN)}}}", f"{_LIMIT} NUMERIC"]  # fmt: skip
     if has_quality:
         columns.append("quality NUMERIC")
-    return [
-        f"@RELATION {_quote(name)}",
-        "",
-        *(f"@ATTRIBUTE {attribute}" for attribute in columns),
-        "",
-        "@DATA",
-    ]
+    attributes = [f"@ATTRIBUTE {column}" for column in columns]
+    return [f"@RELATION {_quote(name)}", "", *attributes, "", "@DATA"]
 
 
 def _quote(name: str) -> str:

@@ -10,7 +10,7 @@ from typing import Final
 import numpy as np
 
 from keyhole.contract.state_arrays import FloatArray
-from keyhole.data.aslib_files import RUNS, ScenarioRun, read_scenario_folder
+from keyhole.data.aslib_files import RUNS_FILE, ScenarioRun, read_scenario_folder
 from keyhole.data.recorded_consumptions import MeasuredRuns
 from keyhole.resource import Power, Problem
 from keyhole.resource.cost_functions import KnownFunction
@@ -21,7 +21,7 @@ LIMITS: Final = (1 / 1000, 1 / 300, 1 / 100, 1 / 30, 1 / 10, 1 / 3, 1.0)
 # A limit in seconds may be slightly below its fraction of the cut-off, by rounding.
 _ROUNDING: Final = 1e-12
 REWARDS: Final = ("done", "quality")
-"""Kinds of rewards of a completed run: 1, or the quality of its answer."""
+"""Rewards of a completed run: 1 if "done", the quality of its answer if "quality"."""
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -33,17 +33,17 @@ class Scenario:
     name : str
         Name of the scenario.
     solvers : tuple of str, shape (arms,)
-        The solvers, or configurations of one, each once.
+        The solvers, or configurations of one solver, each once.
     seconds : ndarray of float64, shape (runs, arms)
         Run time of each solver on each instance; infinite for runs that did not complete before the
         cut-off, for whatever reason.
     cutoff : float
-        Seconds, above 0.
+        The longest time, in seconds, that a solver may take; above 0.
     quality : ndarray of float64, shape (runs, arms), optional
         Quality of the answers of completed runs, from 0 to 1; NaN where it is unknown.
     limits : ndarray of float64, shape (runs, arms), optional
-        Censoring time of each run in seconds, where some were stopped before the cut-off; 0 for a
-        run that was not made.
+        The time limit of each run in seconds; 0 for a run that was not made. By default all runs
+        were made, with the cut-off as their limit.
 
     Examples
     --------
@@ -67,18 +67,18 @@ class Scenario:
         return f"Scenario({self.name}: {solvers} solvers, {run_text}, cut-off {self.cutoff:g} s)"
 
     def solved_shares(self, limit: float = 1.0) -> FloatArray:
-        """Return the share of runs that each solver completes within a fraction of the cut-off.
+        """Return for each solver the share of runs that it completes within a time limit.
 
-        Runs whose own limit is smaller than this are left out. A share is NaN if no run is left.
+        `limit` is a fraction of the cut-off. Runs whose own limit is smaller are left out. A share
+        is NaN if no run is left.
         """
         is_solved = np.isfinite(self.seconds) & (self.seconds <= limit * self.cutoff)
         if self.limits is None:
             return np.asarray(is_solved.mean(axis=0))
-        # A run that was stopped earlier does not say whether it would have completed within this
-        # limit. Counting it as unsolved would make solvers that were often stopped early look
-        # worse.
+        # A run that was stopped earlier does not tell whether it would have completed within this
+        # limit. If it counted as unsolved, solvers that were often stopped early would look worse.
         is_observed = self.limits >= limit * self.cutoff * (1.0 - _ROUNDING)
-        # A solver without observed runs has the share 0 / 0: NaN, but no warning.
+        # The share of a solver without observed runs is 0 / 0, a NaN without a warning.
         with np.errstate(invalid="ignore"):
             return np.asarray((is_solved & is_observed).sum(axis=0) / is_observed.sum(axis=0))
 
@@ -122,14 +122,15 @@ class Scenario:
                 )
             rewards = np.where(rewards > 0, self.quality, 0.0)
         run_limits = np.full(rewards.shape, self.cutoff) if self.limits is None else self.limits
-        # An instance without a known quality of one solver is left out for all: solvers are
-        # compared on the same instances.
+        # An instance with an unknown quality is left out for all solvers: they are compared on the
+        # same instances.
         is_complete = ~np.isnan(rewards).any(axis=1)
-        columns = [values[is_complete].T for values in (rewards, self.seconds, run_limits)]
+        tables = (rewards, self.seconds / self.cutoff, run_limits / self.cutoff)
+        solver_columns = zip(*(table[is_complete].T for table in tables), strict=True)
+        # A limit of 0 means that the run was not made.
         runs_made = [
-            # A limit of 0 means that the run was not made.
-            [values[limit > 0.0] for values in (reward, seconds / self.cutoff, limit / self.cutoff)]
-            for reward, seconds, limit in zip(*columns, strict=True)
+            [column[own_limits > 0.0] for column in (solver_rewards, times, own_limits)]
+            for solver_rewards, times, own_limits in solver_columns
         ]
         runs = MeasuredRuns(self.name, self.solvers, *map(tuple, zip(*runs_made, strict=True)))
         identity = Power(slope=1.0)
@@ -184,13 +185,16 @@ def load_aslib(path: str | PathLike[str]) -> Scenario:
     """
     folder = Path(path)
     if folder.is_file():
-        raise ValueError(f"path must be the folder of a scenario, with {RUNS}, got {folder}")
+        raise ValueError(f"path must be the folder of a scenario, with {RUNS_FILE}, got {folder}")
     name, cutoff, runs = read_scenario_folder(folder)
-    return make_scenario(folder / RUNS, name, runs, cutoff)
+    return make_scenario(folder / RUNS_FILE, name, runs, cutoff)
 
 
 def make_scenario(path: Path, name: str, runs: Iterable[ScenarioRun], cutoff: float) -> Scenario:
-    """Return the scenario of the runs in a file; refuse repeated runs, and gaps without limits."""
+    """Return the scenario of the runs in a file.
+
+    Refuse repeated runs, and missing runs unless the file has limits.
+    """
     runs_by_instance: dict[tuple[str, str], dict[str, ScenarioRun]] = {}
     for run in runs:
         row = runs_by_instance.setdefault(run.instance_and_repetition, {})
@@ -205,12 +209,13 @@ def make_scenario(path: Path, name: str, runs: Iterable[ScenarioRun], cutoff: fl
     # missing run is a fault of the file.
     rows = runs_by_instance.values()
     has_limits = any(run.limit < math.inf for row in rows for run in row.values())
-    for pair, row in runs_by_instance.items():
+    for instance, row in runs_by_instance.items():
         gaps = [solver for solver in solvers if solver not in row]
         if gaps and not has_limits:
-            raise ValueError(f"{path}: the run of {gaps[0]} on {', '.join(pair)} must be given")
+            raise ValueError(f"{path}: the run of {gaps[0]} on {', '.join(instance)} must be given")
     # A limit of 0 marks a run that was not made.
     missing_run = ScenarioRun(("", ""), "", math.inf, math.nan, 0.0)
+    # The values after the names: seconds, quality and limit.
     table = np.array([[row.get(name, missing_run)[2:] for name in solvers] for row in rows])
     table.setflags(write=False)
     seconds, quality, limits = (table[:, :, k] for k in range(3))

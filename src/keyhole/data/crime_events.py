@@ -15,7 +15,7 @@ from keyhole.data.recorded_deadline_times import read_bundled_table
 from keyhole.semibandit import Problem
 from keyhole.validation import check_choice, check_names
 
-PLACES: Final = ("tracts", "boroughs", "cities")
+_BUNDLED: Final = ("tracts", "boroughs", "cities")
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -115,7 +115,7 @@ def patrols_problem(
     >>> problem.mean_losses.round(2)
     array([0.71, 0.52, 0.11, 0.23, 0.52, 0.15, 0.61, 0.08, 0.05])
 
-    A learner that is told the losses of each day:
+    A learner allocates patrols, and is told the losses that it did not prevent:
 
     >>> from keyhole.data import load_crimes
     >>> from keyhole.semibandit import CSBST
@@ -130,7 +130,7 @@ def patrols_problem(
     events = load_crimes(places) if isinstance(places, str) else places
     if not isinstance(events, DailyCounts):
         raise TypeError(
-            f"places must be one of {', '.join(PLACES)}, or DailyCounts, got {places!r}"
+            f"places must be one of {', '.join(_BUNDLED)}, or DailyCounts, got {places!r}"
         )
     return Problem.replay(events.losses, thresholds, resource, order=order)
 
@@ -151,7 +151,7 @@ def load_crimes(places: str = "tracts") -> DailyCounts:
     >>> load_crimes("tracts")
     DailyCounts(tracts: 20 places, 1461 days, 0.07 events a day and place)
     """
-    file = f"{check_choice('places', places, PLACES)}.csv"
+    file = f"{check_choice('places', places, _BUNDLED)}.csv"
     notes, (header, *table) = read_bundled_table("crime", file, header=True)
     first = date.fromisoformat(table[0][0])
     counts = np.array([row[1:] for row in table]).astype(np.int64)
@@ -211,12 +211,12 @@ def read_daily_counts_csv(
             raise ValueError(f"day must not be after until, {latest}, got {day_text}")
         if (day, place_name) in counts:
             raise ValueError(f"day and place must differ, got {day_text}, {place_name!r} twice")
-        # int() is more lenient: it takes 1_000, and the digits of other scripts.
+        # int() alone would also take 1_000, and the digits of other scripts.
         if not events.isascii() or not events.isdecimal():
             raise ValueError(f"events must be a whole number, at least 0, got {events!r}")
         counts[day, place_name] = int(events)
 
-    read_rows(path, ("day", "place", "events"), add, delimiter=delimiter, filled=("place",))
+    read_rows(path, ("day", "place", "events"), add, delimiter=delimiter, nonempty=("place",))
     days = sorted({day for day, _ in counts})
     if since is None or until is None:
         _refuse_missing_days(path, days)
@@ -241,7 +241,7 @@ def _parse_day(name: str, text: str) -> date:
 
 
 def _refuse_missing_days(path: str | PathLike[str], days: list[date]) -> None:
-    """Refuse gaps between sorted days: missing days would count as days without events."""
+    """Refuse gaps between sorted days, since missing days would count as days without events."""
     for day, next_day in pairwise(days):
         if next_day - day > timedelta(days=1):
             raise ValueError(

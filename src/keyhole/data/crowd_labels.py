@@ -14,7 +14,7 @@ from keyhole.text_formatting import count_text
 from keyhole.thresholding import Problem
 from keyhole.validation import check_choice, check_each, check_names
 
-NAMES: Final = (
+BUNDLED: Final = (
     "bluebirds",
     "ducks",
     "adult_content_hcomp2010",
@@ -24,10 +24,10 @@ NAMES: Final = (
 )
 _UNKNOWN: Final = -1
 _BITS: Final = {"0": 0, "1": 1, "0.0": 0, "1.0": 1, "false": 0, "true": 1}
-_GOLD: Final = "gold"
+_GOLD_COLUMN: Final = "gold"
 _WORKERS: Final = ("worker", "annotator", "labeler", "rater", "user")
-_WORKER_IDS: Final = (*_WORKERS, *(f"{name}_id" for name in _WORKERS), "workerid")
-_NAMES_HINT: Final = (
+_WORKER_COLUMNS: Final = (*_WORKERS, *(f"{name}_id" for name in _WORKERS), "workerid")
+_COLUMNS_HINT: Final = (
     "; other names: read_labels_csv(..., item=..., label=...), "
     "or labels = { file = ..., item = ..., label = ... } in a spec"
 )
@@ -44,9 +44,9 @@ class Labels:
     items : tuple of str, shape (arms,)
         The items, each once; at least one.
     ones : ndarray of int64, shape (arms,)
-        Number of each item's labels that are 1. The arrays are copied and made read-only.
+        How many labels of each item are 1. The arrays are copied and made read-only.
     counts : ndarray of int64, shape (arms,)
-        Number of labels of each item; at least 1.
+        How many labels each item has; at least 1.
     gold : ndarray of int8, shape (arms,)
         Gold label of each item, 0 or 1; -1 where it is unknown.
     source, licence : str, default ""
@@ -154,8 +154,8 @@ def crowd_problem(
     4212
     """
     if not isinstance(labels, Labels):
-        labels = load_labels(check_choice("labels", labels, NAMES))
-    # Counts become single labels again, since a replay draws one at a time.
+        labels = load_labels(check_choice("labels", labels, BUNDLED))
+    # A replay draws single labels, so the counts are turned into lists of labels.
     samples = [
         np.repeat([1.0, 0.0], [ones, count - ones])
         for ones, count in zip(labels.ones, labels.counts, strict=True)
@@ -183,9 +183,10 @@ def load_labels(name: str) -> Labels:
     >>> birds.items[0], birds.means[0].round(3), birds.gold[0]
     ('11573', np.float64(0.692), np.int8(1))
     """
-    check_choice("name", name, NAMES)
+    check_choice("name", name, BUNDLED)
     notes, rows = read_bundled_table("crowd", f"{name}.csv")
     items, *columns = zip(*rows, strict=True)
+    # Only a gold label may be empty.
     ones, counts, gold = (
         np.array([int(text or _UNKNOWN) for text in column]) for column in columns
     )
@@ -197,7 +198,7 @@ def read_labels_csv(
     *,
     item: str = "item",
     label: str = "label",
-    gold: str = _GOLD,
+    gold: str = _GOLD_COLUMN,
     delimiter: str = ",",
 ) -> Labels:
     r"""Read labels from a CSV file with one row per label.
@@ -207,18 +208,19 @@ def read_labels_csv(
     and of column names, blank lines, and spaces around a value are ignored. Items keep the order of
     their first appearance. An error names up to five bad rows.
 
-    If a column ``worker``, ``annotator``, ``labeler``, ``rater`` or ``user`` (or with ``_id``) says
-    who gave the labels, a warning counts rows that repeat the item and the worker of an earlier
-    row, and names the line of the first of them. Each of these rows counts as a label. Without such
-    a column equal rows are usual, and there is no warning.
+    A column ``worker``, ``annotator``, ``labeler``, ``rater`` or ``user``, or one of these names
+    with ``_id``, or ``workerid``, may say who gave the labels. Then a warning counts the rows that
+    repeat the item and the worker of an earlier row, and names the line of the first repetition.
+    Repetitions count as labels, too. Without such a column, equal rows are usual, and there is no
+    warning.
 
     Parameters
     ----------
     path : str or path
         The file, in UTF-8.
     item, label, gold : str
-        The names of the columns; other columns are ignored. A column of gold labels is needed only
-        if `gold` is another name than the default.
+        The names of the columns; other columns are ignored. The column of gold labels may be
+        missing, unless `gold` is given a name other than the default.
     delimiter : str, default ","
         The sign between columns.
 
@@ -236,7 +238,7 @@ def read_labels_csv(
     (('cat', 'dog'), array([1. , 0.5]))
     """
     columns = check_column_names(item=item, label=label, gold=gold)
-    required_count = 2 if columns[-1] == _GOLD else 3
+    required_count = 2 if columns[-1] == _GOLD_COLUMN else 3
     tallies: dict[str, list[int]] = {}  # by item: labels that are 1, all labels, gold label
 
     def add(item: str, label: str, gold: str, *_: str) -> None:
@@ -247,8 +249,7 @@ def read_labels_csv(
         if not gold:
             return
         gold_bit = _parse_label_bit(columns[2], gold, "0, 1 or empty")
-        # Contradictory rows are refused: to keep the first or the last gold label would hide the
-        # mistake.
+        # Contradictory rows are refused: if one gold label were kept, the mistake would be hidden.
         if tally[2] not in (_UNKNOWN, gold_bit):
             raise ValueError(
                 f"{columns[2]} of {columns[0]} {item!r} must be {tally[2]} as before, got {gold!r}"
@@ -259,11 +260,11 @@ def read_labels_csv(
         path,
         columns[:required_count],
         add,
-        (*columns[required_count:], *(name for name in _WORKER_IDS if name not in columns)),
+        (*columns[required_count:], *(name for name in _WORKER_COLUMNS if name not in columns)),
         delimiter=delimiter,
-        hint=_NAMES_HINT,
-        filled=columns[:1],
-        identity="the item and the worker",
+        hint=_COLUMNS_HINT,
+        nonempty=columns[:1],
+        identity_name="the item and the worker",
         identify=lambda item, label, gold, *workers: any(workers) and (item, *workers),
     )
     ones, counts, gold_labels = np.array([*tallies.values()]).T

@@ -1,4 +1,4 @@
-"""Reader of users' CSV files with named columns, and its errors."""
+"""Reader of users' CSV files: columns by name, fields as values, errors with file and line."""
 
 import csv
 import io
@@ -20,18 +20,19 @@ from keyhole.contract.state_arrays import FloatArray
 from keyhole.files import decode_text, read_file
 from keyhole.text_formatting import count_text, join_words
 
-_LONGEST: Final = 500  # characters of a message that stands alone
-_LONGEST_OF_SEVERAL: Final = 180  # characters of each message where several are joined
-_MOST_NAMED: Final = 5  # bad rows that an error names
+_MAX_LENGTH: Final = 500  # characters of a message that stands alone
+_MAX_LENGTH_OF_SEVERAL: Final = 180  # characters of each message where several are joined
+_MAX_NAMED_ROWS: Final = 5  # bad rows that an error names
 # After this many bad rows, the rest of a file is not read, because messages take time.
-_MOST_READ: Final = 1_000
-_SEPARATORS: Final = {",": "commas", ";": "semicolons", "\t": "tabs", "|": "bars"}
+_MAX_BAD_ROWS: Final = 1_000
+_DELIMITERS: Final = {",": "commas", ";": "semicolons", "\t": "tabs", "|": "bars"}
 # Texts, in lower case, that programs write where there is no value.
 _PLACEHOLDERS: Final = frozenset(["-", "na", "n/a", "nan", "nat", "null", "none", "\\n"])
 # Days that programs write where there is no date: the first and the last days of their calendars,
 # and the day from which Unix counts.
 _DEFAULT_DAYS: Final = ("0000-00-00", "0001-01-01", "1900-01-01", "1970-01-01", "9999-12-31")
 _LEAVE_EMPTY: Final = ": leave the field empty where there is no value"
+# Each value of `date_format` for numbers since 1970, and the unit of these numbers.
 _EPOCH_UNITS: Final = {"unix": "seconds", "unix_ms": "milliseconds", "unix_us": "microseconds"}
 _EPOCH_TIME: Final = re.compile(r"1\d{9}(\d{3}){0,2}(\.\d*)?")  # a time of the years 2001 to 2033
 # A time to the second. Midnight does not match, because it may stand for a whole day.
@@ -41,8 +42,8 @@ Reader = Any
 """What `csv.reader` returns, whose class has no public name."""
 
 
-def shorten_message(message: str, length: int = _LONGEST) -> str:
-    """Return a message; if it is longer than `length`, return its first characters and its length.
+def shorten_message(message: str, length: int = _MAX_LENGTH) -> str:
+    """Return a message; cut a long one after `length` characters, and append its full length.
 
     Examples
     --------
@@ -68,44 +69,42 @@ def check_column_names(**names: str) -> tuple[str, ...]:
     )
 
 
-def separator_hint(header: Sequence[str], *, is_delimiter_free: bool = False) -> str:
+def hint_at_delimiter(header: Sequence[str], *, can_choose_delimiter: bool = False) -> str:
     """Return a hint if a header seems to have an unexpected delimiter; else an empty text.
 
-    `is_delimiter_free` says whether the user can choose the delimiter.
+    `can_choose_delimiter` says whether the user has an option for the delimiter.
 
     Examples
     --------
-    >>> separator_hint(["arm;reward"]), separator_hint(["arm", "reward"])
+    >>> hint_at_delimiter(["arm;reward"]), hint_at_delimiter(["arm", "reward"])
     (': columns must be separated by commas, not semicolons', '')
-    >>> separator_hint(["arm;reward"], is_delimiter_free=True)
+    >>> hint_at_delimiter(["arm;reward"], can_choose_delimiter=True)
     ": columns are separated by semicolons: give delimiter=';' (in a shell --delimiter ';')"
     """
     # With two columns or more, the delimiter has separated some, and the hint would mislead.
-    signs = [sign for sign in _SEPARATORS if len(header) == 1 and sign in header[0]]
-    if not signs:
+    delimiters = [sign for sign in _DELIMITERS if len(header) == 1 and sign in header[0]]
+    if not delimiters:
         return ""
-    if is_delimiter_free:
-        option = f"delimiter={signs[0]!r} (in a shell --delimiter {signs[0]!r})"
-        return f": columns are separated by {_SEPARATORS[signs[0]]}: give {option}"
-    return f": columns must be separated by commas, not {_SEPARATORS[signs[0]]}"
+    if can_choose_delimiter:
+        option = f"delimiter={delimiters[0]!r} (in a shell --delimiter {delimiters[0]!r})"
+        return f": columns are separated by {_DELIMITERS[delimiters[0]]}: give {option}"
+    return f": columns must be separated by commas, not {_DELIMITERS[delimiters[0]]}"
 
 
-def _empty_field_hint(text: str) -> str:
-    """Return the hint to leave a field empty if its text is a placeholder; else an empty text."""
-    is_placeholder = text.lower() in _PLACEHOLDERS or text[:10] in _DEFAULT_DAYS
-    return _LEAVE_EMPTY * is_placeholder
+def _is_placeholder(text: str) -> bool:
+    return text.lower() in _PLACEHOLDERS or text[:10] in _DEFAULT_DAYS
 
 
-def check_filled(name: str, text: str) -> bool:
-    """Return whether a field is not empty; refuse placeholders, such as NULL or 1970-01-01.
+def check_field(name: str, text: str) -> bool:
+    """Refuse a placeholder, such as NULL or 1970-01-01; return whether a field has a value.
 
     Examples
     --------
-    >>> check_filled("bought_at", "2024-05-31"), check_filled("bought_at", "")
+    >>> check_field("bought_at", "2024-05-31"), check_field("bought_at", "")
     (True, False)
     """
-    if hint := _empty_field_hint(text):
-        raise ValueError(f"{name} must not be a placeholder for no value, got {text!r}{hint}")
+    if _is_placeholder(text):
+        raise ValueError(f"{name} must not be a placeholder, got {text!r}{_LEAVE_EMPTY}")
     return bool(text)
 
 
@@ -119,38 +118,37 @@ def parse_number(
 ) -> float:
     """Return the finite number in a field; errors name its column.
 
-    In an error, `reason` says why there must be a number, and `if_missing` says what to do if there
-    is none.
+    Errors contain two texts: `reason`, why the field must be a number, such as ", since unit is a
+    number"; and `if_missing`, what to do with a row that has none.
 
     Examples
     --------
     >>> parse_number("cost", "0.5"), parse_number("cost", "0,5", decimal=",")
     (0.5, 0.5)
     """
+    validation.check_choice("decimal", decimal, (".", ","))
     # Texts with these signs would be misread: Python takes 1_0 for 10, and 1.234 may mean 1,234
     # where the decimal sign is a comma.
-    ambiguous_signs = (
-        "_" if validation.check_choice("decimal", decimal, (".", ",")) == "." else "_."
-    )
+    ambiguous_signs = "_" if decimal == "." else "_."
     try:
         value = math.nan if set(ambiguous_signs) & set(text) else float(text.replace(decimal, "."))
     except ValueError:
         value = math.nan
     if not math.isfinite(value):
-        hint = f": {if_missing} where there is none" if not text or _empty_field_hint(text) else ""
+        hint = f": {if_missing} where there is none" if not text or _is_placeholder(text) else ""
         if decimal == "." and re.fullmatch(r"-?\d+,\d+", text):
             hint = "; if this is a decimal comma, give decimal=',' (in a shell --decimal ,)"
-        sign = "," if decimal == "." else "."
-        if re.fullmatch(rf"-?\d{{1,3}}(\{sign}\d{{3}})+(\{decimal}\d+)?", text):
-            hint += f"; if {sign!r} separates thousands, leave it out of numbers"
+        separator = "," if decimal == "." else "."  # of thousands
+        if re.fullmatch(rf"-?\d{{1,3}}(\{separator}\d{{3}})+(\{decimal}\d+)?", text):
+            hint += f"; if {separator!r} separates thousands, leave it out of numbers"
         raise ValueError(f"{name} must be a number{reason}, got {text!r}{hint}")
     return value
 
 
 class DateParser:
-    """Reads the dates of a file as seconds since 1970.
+    """Parser of the dates in one file, which turns them into seconds since 1970.
 
-    Either all dates have a time zone or none has; UTC is assumed where there is none.
+    Either all dates of the file have a time zone or none has; without time zones they are in UTC.
 
     Parameters
     ----------
@@ -161,9 +159,11 @@ class DateParser:
 
     Examples
     --------
-    >>> DateParser().seconds("day", "1970-01-02"), DateParser("%d.%m.%Y").seconds("day", "2.1.1970")
-    (86400.0, 86400.0)
-    >>> DateParser("unix_ms").seconds("day", "1717142400500")
+    >>> DateParser().parse_seconds("day", "1970-01-02")
+    86400.0
+    >>> DateParser("%d.%m.%Y").parse_seconds("day", "2.1.1970")
+    86400.0
+    >>> DateParser("unix_ms").parse_seconds("day", "1717142400500")
     1717142400.5
     """
 
@@ -176,7 +176,7 @@ class DateParser:
         self._format = date_format
         self._has_zone: bool | None = None
 
-    def seconds(self, name: str, text: str) -> float:
+    def parse_seconds(self, name: str, text: str) -> float:
         """Return a date as seconds since 1970; errors name its column."""
         date = self._parse_datetime(name, text)
         if date.date().isoformat() in _DEFAULT_DAYS:
@@ -186,18 +186,18 @@ class DateParser:
             self._has_zone = has_zone
         if has_zone != self._has_zone:
             raise ValueError(
-                f"{name} must have a time zone if, and only if, the times read before it have, "
+                f"{name} must have a time zone if, and only if, the times before it have one, "
                 f"got {text!r}"
             )
         seconds = date.replace(tzinfo=date.tzinfo or UTC).timestamp()
-        # Times up to a day from now are accepted, because a local time without a zone is taken as
-        # UTC, and may be up to 14 hours ahead of UTC.
+        # Times up to a day from now are accepted. A time without a zone may be a local time up to
+        # 14 hours ahead of UTC, but is taken as UTC.
         if seconds > time() + 86_400:
             raise ValueError(f"{name} must not lie in the future, got {text!r}{_LEAVE_EMPTY}")
         return seconds
 
     def _parse_datetime(self, name: str, text: str) -> datetime:
-        epoch_format = _guess_epoch_format(text)
+        epoch_format = _find_epoch_format(text)
         try:
             if self._format in _EPOCH_UNITS:
                 if epoch_format in (None, self._format):
@@ -209,7 +209,7 @@ class DateParser:
                 return datetime.fromisoformat(text)
         except (ValueError, OverflowError, OSError):
             pass
-        hint = _empty_field_hint(text)
+        hint = _LEAVE_EMPTY * _is_placeholder(text)
         if text and not hint:
             hint = "; give the form of the file's dates, such as"
             if epoch_format:
@@ -219,23 +219,21 @@ class DateParser:
         raise ValueError(f"{name} must be a date {form}, got {text!r}{hint}")
 
 
-def _guess_epoch_format(text: str) -> str | None:
-    """Return the form, such as "unix_ms", of a number that is a time since 1970; else None.
-
-    The number of digits tells the form.
-    """
-    digits = len(text.partition(".")[0])
-    return list(_EPOCH_UNITS)[(digits - 10) // 3] if _EPOCH_TIME.fullmatch(text) else None
+def _find_epoch_format(text: str) -> str | None:
+    """Return the format, such as "unix_ms", of a text that may be a time since 1970; else None."""
+    # Times in seconds have 10 digits before the point, in milliseconds 13, in microseconds 16.
+    digit_count = len(text.partition(".")[0])
+    return list(_EPOCH_UNITS)[(digit_count - 10) // 3] if _EPOCH_TIME.fullmatch(text) else None
 
 
-def identify_moment(*texts: str) -> tuple[str, ...] | None:
-    """Return the texts of a row if one of them is a time to the second; else None.
+def identify_by_time(*texts: str) -> tuple[str, ...] | None:
+    """Return the texts of a row, which identify it if one is a time to the second; else None.
 
-    Rows seldom share such a time, so rows with the same texts are probably repeats.
+    Two rows seldom have the same second, so rows with equal texts are probably repetitions.
 
     Examples
     --------
-    >>> identify_moment("red", "2024-05-31 18:30:07"), identify_moment("red", "2024-05-31 18:30")
+    >>> identify_by_time("red", "2024-05-31 18:30:07"), identify_by_time("red", "2024-05-31 18:30")
     (('red', '2024-05-31 18:30:07'), None)
     """
     for text in texts:
@@ -249,6 +247,8 @@ def parse_time_and_delay(
 ) -> tuple[float, float]:
     """Return the start time and the delay until the end, infinite if `end_text` is empty.
 
+    `parse_time` takes the name of a column and a field; `columns` are those of start and end.
+
     Examples
     --------
     >>> columns = ["shown_at", "bought_at"]
@@ -256,7 +256,7 @@ def parse_time_and_delay(
     [(5.0, 2.0), (5.0, inf)]
     """
     start = parse_time(columns[0], start_text)
-    if not check_filled(columns[1], end_text):
+    if not check_field(columns[1], end_text):
         return start, math.inf
     delay = parse_time(columns[1], end_text) - start
     if delay < 0:
@@ -274,18 +274,18 @@ def read_text(path: str | PathLike[str]) -> str:
 
 def make_row_reader(text: str, delimiter: str = ",") -> Reader:
     """Return the reader of the rows of a file's text."""
-    separator = delimiter.replace("\\t", "\t")  # as one types a tab in a shell
-    if len(separator) != 1 or separator in ' "\r\n':
+    character = delimiter.replace("\\t", "\t")  # as one types a tab in a shell
+    if len(character) != 1 or character in ' "\r\n':
         raise ValueError(f"delimiter must be one character, such as ';', got {delimiter!r}")
-    # With `strict`, a quotation mark that is never closed is an error. Otherwise it would begin a
-    # field that ends with the file.
+    # Without `strict`, a quotation mark that is never closed would begin a field that ends with the
+    # file. With it, such a mark is an error.
     file = io.StringIO(text, newline="")
-    return csv.reader(file, delimiter=separator, strict=True, skipinitialspace=True)
+    return csv.reader(file, delimiter=character, strict=True, skipinitialspace=True)
 
 
 @contextmanager
 def add_line_to_errors(path: str | PathLike[str], reader: Reader) -> Iterator[None]:
-    """Let the error of a row, such as the header, name the file and the line."""
+    """Put the file and the current line before the message of an error about a row."""
     try:
         yield
     except (csv.Error, ValueError) as error:
@@ -294,8 +294,9 @@ def add_line_to_errors(path: str | PathLike[str], reader: Reader) -> Iterator[No
 
 
 def _row_error_message(error: Exception) -> str:
-    is_csv = isinstance(error, csv.Error)
-    return f"the row must be valid CSV, got an error: {error}" if is_csv else str(error)
+    if isinstance(error, csv.Error):
+        return f"the row must be valid CSV, got an error: {error}"
+    return str(error)
 
 
 def for_each_row(
@@ -317,8 +318,10 @@ def for_each_row(
                     raise ValueError(f"the row must have {field_count} fields, got {len(row)}")
                 add(row)
             except ValueError as error:
-                errors.append((reader.line_num, str(error) if len(errors) < _MOST_NAMED else ""))
-                if len(errors) == _MOST_READ:
+                # Of further bad rows only the number is told, so their messages are not kept.
+                message = str(error) if len(errors) < _MAX_NAMED_ROWS else ""
+                errors.append((reader.line_num, message))
+                if len(errors) == _MAX_BAD_ROWS:
                     break
     except csv.Error as error:  # the text that follows cannot be divided into rows
         errors.append((reader.line_num, _row_error_message(error)))
@@ -330,11 +333,12 @@ def for_each_row(
 
 def _join_errors(errors: Sequence[tuple[int, str]]) -> str:
     """Return the first five errors with their lines, and how many more there are."""
-    length = _LONGEST if len(errors) == 1 else _LONGEST_OF_SEVERAL
-    texts = [f"line {line}: {shorten_message(text, length)}" for line, text in errors[:_MOST_NAMED]]
-    if more := len(errors) - len(texts):
-        at_least = "at least " * (len(errors) == _MOST_READ)
-        texts.append(f"and {at_least}{count_text(more, 'more row')}")
+    length = _MAX_LENGTH if len(errors) == 1 else _MAX_LENGTH_OF_SEVERAL
+    named_errors = errors[:_MAX_NAMED_ROWS]
+    texts = [f"line {line}: {shorten_message(text, length)}" for line, text in named_errors]
+    if more_count := len(errors) - len(texts):
+        at_least = "at least " * (len(errors) == _MAX_BAD_ROWS)
+        texts.append(f"and {at_least}{count_text(more_count, 'more row')}")
     return "; ".join(texts)
 
 
@@ -347,23 +351,24 @@ def read_rows(
     delimiter: str = ",",
     hint: str = "",
     identify: Callable[..., Hashable] = lambda *_: None,
-    identity: str = "the times and the arm",
+    identity_name: str = "the times and the arm",
     is_key: bool = False,
-    filled: Sequence[str] = (),
+    nonempty: Sequence[str] = (),
 ) -> None:
-    r"""Read a CSV file whose first row names the columns.
+    r"""Read a CSV file whose first row names the columns; call `add` with the fields of each row.
 
     The header may name columns in any order, in upper or lower case. It must have each of `columns`
-    once; columns of `optional` may be missing. Other columns and blank lines are ignored. `add` is
-    called for each row with the texts of these columns; the text of a missing column is empty.
-    Fields of the columns in `filled` must not be empty. Errors about the header and about rows,
-    also those that `add` raises, name the file and the line; `for_each_row` says how bad rows are
-    reported. `hint` ends an error about the header.
+    once; columns of `optional` may be missing. Other columns and blank lines are ignored. The
+    arguments of `add` are the texts of the columns and of the optional ones; the text of a missing
+    column is empty. Fields of the columns in `nonempty` must not be empty. Errors about the header
+    and about rows, also those that `add` raises, name the file and the line; `for_each_row` says
+    how bad rows are reported. `hint` ends an error about the header.
 
-    `identify` is called with the same texts as `add`, and returns a value that should differ by
-    row; messages call the value `identity`. For a row that may well equal others, such as one that
-    names nobody, `identify` returns a false value. Rows that repeat a value are accepted, and a
-    warning counts them, and names the line of the first. With `is_key` they are refused.
+    `identify` takes the same arguments as `add`, and returns the identity of a row: a value that
+    should differ by row, or a false value for a row that may equal others, such as one that names
+    nobody. Messages call it `identity_name`. Rows that repeat an identity are refused if it
+    `is_key`. If not, they are accepted, and a warning counts them, and names the line of the first
+    repetition.
 
     Examples
     --------
@@ -383,40 +388,40 @@ def read_rows(
         header = [name.strip().lower() for name in next(filter(None, rows), [])]
         for name in (*columns, *optional):
             if header.count(name) != 1 and (name in columns or name in header):
-                reason = separator_hint(header, is_delimiter_free=True) or hint
-                raise ValueError(f"the header must have one column {name}, got {header}{reason}")
+                advice = hint_at_delimiter(header, can_choose_delimiter=True) or hint
+                raise ValueError(f"the header must have one column {name}, got {header}{advice}")
 
     first_lines: dict[Hashable, int] = {}
     repeat_lines: list[int] = []
 
     def add_row(row: list[str]) -> None:
         fields = {name: text.strip() for name, text in zip(header, row, strict=True)}
-        if empty_names := [name for name in filled if not fields[name]]:
+        if empty_names := [name for name in nonempty if not fields[name]]:
             raise ValueError(f"{empty_names[0]} must not be empty, got ''")
         texts = [fields.get(name, "") for name in (*columns, *optional)]
-        value = identify(*texts)
-        if value and not is_key:
+        if identity := identify(*texts):
             # A hash takes less memory than the texts, and a file may have millions of rows.
-            value = hash(value)
-        first_line = first_lines.setdefault(value, rows.line_num)
-        if value and first_line < rows.line_num:
-            if is_key:
+            known_identity = identity if is_key else hash(identity)
+            first_line = first_lines.setdefault(known_identity, rows.line_num)
+            if first_line < rows.line_num and is_key:
                 raise ValueError(
-                    f"{identity} must differ by row, got {value!r} as in line {first_line}"
+                    f"{identity_name} must differ by row, got {identity!r} as in line {first_line}"
                 )
-            repeat_lines.append(rows.line_num)
+            if first_line < rows.line_num:
+                repeat_lines.append(rows.line_num)
         add(*texts)
 
     for_each_row(path, rows, len(header), add_row)
     if repeat_lines:
         validation.warn_user(
-            f"{path}: rows with {identity} of an earlier one: {len(repeat_lines):,}, the first in "
-            f"line {repeat_lines[0]}; each counts, so remove what was recorded or joined twice"
+            f"{path}: rows with {identity_name} of an earlier one: {len(repeat_lines):,}, the "
+            f"first in line {repeat_lines[0]}; each counts, so remove what was recorded or joined "
+            "twice"
         )
 
 
 def check_column(name: str, values: Any) -> FloatArray:
-    """Return a read-only copy of a list of numbers; refuse an empty list, and other values."""
+    """Return a read-only copy of a flat list of numbers as floats; refuse an empty list."""
     column = np.array(values)
     if column.ndim != 1 or column.dtype.kind not in "iuf":
         got = shorten_message(repr(values))
@@ -429,7 +434,7 @@ def check_column(name: str, values: Any) -> FloatArray:
 
 
 def check_whole_numbers(name: str, values: Any) -> NDArray[Any]:
-    """Return an array of integers; refuse other values, also floats without decimals."""
+    """Return an array of integers; refuse all other types, also floats that are whole numbers."""
     numbers = np.asarray(values)
     if numbers.dtype.kind not in "iu":
         raise TypeError(f"{name} must hold whole numbers, got {numbers.dtype}")
@@ -497,6 +502,6 @@ def read_rewards(
         value = parse_number("reward", reward, decimal)
         rewards_by_arm.setdefault(arm, []).append(validation.check_number("reward", value, allowed))
 
-    read_rows(path, ("arm", "reward"), add, delimiter=delimiter, filled=("arm",))
+    read_rows(path, ("arm", "reward"), add, delimiter=delimiter, nonempty=("arm",))
     validation.check_names("arms", rewards_by_arm)
     return rewards_by_arm

@@ -22,8 +22,8 @@ from keyhole.delayed.setting import Feedback
 UNITS: Final = {"second": 1, "minute": 60, "hour": 3600, "day": 86_400, "week": 604_800}
 """Lengths of a round in seconds, by their names."""
 _COLUMNS: Final = ("shown_at", "converted_at", "arm")
-_ITEMS: Final = ("1", "2", "3", "4+")  # in a customer's first order: the arms
-_FOLLOWED: Final = 462  # shortest follow-up of a customer, in days
+_ARMS: Final = ("1", "2", "3", "4+")  # of CDNOW: the number of items in a customer's first order
+_CDNOW_FOLLOW_UP: Final = 462  # shortest follow-up of a customer, in days
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -41,8 +41,8 @@ class Conversions:
     source, licence : str, default ""
         Source and licence of the data.
     followed : sequence of ndarray of float64, shape (arms,), optional
-        For each delay, the number of whole rounds for which its impression was followed: any
-        shorter delay would have been seen. By default impressions are followed for ever, and an
+        For each delay, the number of whole rounds for which its impression was followed: only
+        shorter delays were sure to be seen. By default impressions are followed for ever, and an
         infinite delay means that there is never a conversion.
 
     Examples
@@ -87,12 +87,14 @@ class Conversions:
 
         Only impressions that were followed for longer than `within` rounds count, as in `problem`.
         """
-        limit, delays = self._window_and_delays(within)
-        finite_delays = np.concatenate(delays)
-        finite_delays = finite_delays[finite_delays <= limit]
-        if len(finite_delays) == 0:
-            raise ValueError(f"within must leave a conversion of {self.name}, got {limit:g} rounds")
-        return Empirical(finite_delays)
+        window, arm_delays = self._find_window_and_delays(within)
+        delays = np.concatenate(arm_delays)
+        delays = delays[delays <= window]
+        if len(delays) == 0:
+            raise ValueError(
+                f"within must leave a conversion of {self.name}, got {window:g} rounds"
+            )
+        return Empirical(delays)
 
     def problem(self, within: int | None = None, *, feedback: Feedback = "anonymous") -> Problem:
         """Make a problem that replays recorded pairs of reward and delay.
@@ -108,48 +110,49 @@ class Conversions:
         Parameters
         ----------
         within : int, optional
-            Attribution window in rounds; by default the longest delay, or less, if otherwise some
-            arm had no impression that was followed for longer.
+            Attribution window in rounds. The default is the longest delay, or the longest window
+            for which each arm has an impression that was followed for longer, if that is shorter.
         feedback : {"anonymous", "named"}, default "anonymous"
-            Whether only the number of conversions is observed, or also their decisions.
+            Whether only the number of conversions is observed, or also which decisions they
+            belong to.
         """
-        limit, delays_seen = self._window_and_delays(within)
-        rewards = [(delays <= limit).astype(np.float64) for delays in delays_seen]
-        # An impression without a conversion has no delay, but a replay needs one: its reward of 0
-        # arrives when the time is up.
-        waits = [np.minimum(delays, limit) for delays in delays_seen]
+        window, arm_delays = self._find_window_and_delays(within)
+        rewards = [(delays <= window).astype(np.float64) for delays in arm_delays]
+        # A replay needs a delay for each reward. Without a conversion, the reward of 0 arrives at
+        # the end of the window.
+        waits = [np.minimum(delays, window) for delays in arm_delays]
         return Problem.replay(rewards, waits, feedback=feedback)
 
-    def _window_and_delays(self, within: int | None) -> tuple[float, Sequence[FloatArray]]:
-        """Return the window, in rounds, and the delays of impressions followed beyond it."""
+    def _find_window_and_delays(self, within: int | None) -> tuple[float, Sequence[FloatArray]]:
+        """Return the window, in rounds, and each arm's delays of impressions followed beyond it."""
         if within is None:
-            arm_delays = [delays[np.isfinite(delays)] for delays in self.delays]
-            limit = max((float(delays.max()) for delays in arm_delays if len(delays)), default=0.0)
+            delays = np.concatenate(self.delays)
+            window = float(delays[np.isfinite(delays)].max(initial=0.0))
         else:
-            limit = validation.check_integer("within", within, validation.Range(ge=0, le=2**40))
+            window = validation.check_integer("within", within, validation.Range(ge=0, le=2**40))
         if self.followed is None:
-            return limit, self.delays
+            return window, self.delays
         # Each arm needs an impression that was followed beyond the window.
         arm_follow_ups = zip(self.arms, self.followed, strict=True)
-        limit_bound, arm = min((float(follow_ups.max()), arm) for arm, follow_ups in arm_follow_ups)
+        follow_up, arm = min((float(follow_ups.max()), arm) for arm, follow_ups in arm_follow_ups)
         if within is None:
-            limit = max(min(limit, limit_bound - 1), 0.0)
-        if limit >= limit_bound:
+            window = max(min(window, follow_up - 1), 0.0)
+        if window >= follow_up:
             raise ValueError(
-                f"within must be below {limit_bound:g} rounds, the longest follow-up of an "
-                f"impression of {arm!r}; got {limit:g}"
+                f"within must be below {follow_up:g} rounds, the longest follow-up of an "
+                f"impression of {arm!r}; got {window:g}"
             )
         pairs = zip(self.delays, self.followed, strict=True)
-        followed_delays = [delays[follow_ups > limit] for delays, follow_ups in pairs]
+        followed_delays = [delays[follow_ups > window] for delays, follow_ups in pairs]
         total, kept = (sum(map(len, column)) for column in (self.delays, followed_delays))
         if kept < total:
             warnings.warn(
                 f"{total - kept:,} of {total:,} impressions of {self.name} are left out: they were "
-                f"not followed for longer than the {limit:g} rounds within which a conversion "
-                f"counts{'; a smaller `within` leaves out fewer' if limit else ''}",
+                f"not followed for longer than the {window:g} rounds within which a conversion "
+                f"counts{'; a smaller `within` leaves out fewer' if window else ''}",
                 stacklevel=3,
             )
-        return limit, followed_delays
+        return window, followed_delays
 
 
 def cdnow_problem(within: int = 90, *, feedback: Feedback = "anonymous") -> Problem:
@@ -172,7 +175,7 @@ def cdnow_problem(within: int = 90, *, feedback: Feedback = "anonymous") -> Prob
     >>> cdnow_problem().means.round(4)
     array([0.24  , 0.3152, 0.3572, 0.384 ])
     """
-    days = validation.check_integer("within", within, validation.Range(ge=0, le=_FOLLOWED))
+    days = validation.check_integer("within", within, validation.Range(ge=0, le=_CDNOW_FOLLOW_UP))
     return load_cdnow().problem(days, feedback=feedback)
 
 
@@ -194,8 +197,9 @@ def load_cdnow() -> Conversions:
         days = np.full(int(customers), float(delay or "inf"))
         delays_by_items.setdefault(items, []).append(days)
     delays = tuple(np.concatenate(arrays) for arrays in delays_by_items.values())
-    followed = [np.full(len(column), _FOLLOWED + 1.0) for column in delays]
-    return Conversions(notes["name"], _ITEMS, delays, notes["source"], notes["licence"], followed)
+    # A follow-up of n rounds shows delays below n, and delays of 462 days were seen, too.
+    followed = [np.full(len(column), _CDNOW_FOLLOW_UP + 1.0) for column in delays]
+    return Conversions(notes["name"], _ARMS, delays, notes["source"], notes["licence"], followed)
 
 
 def read_conversions_csv(
@@ -210,17 +214,18 @@ def read_conversions_csv(
 
     The first row names the columns: ``shown_at``, ``converted_at`` (empty without a conversion) and
     ``arm``; other columns and blank lines are ignored. Times are dates with or without a time of
-    day, such as 2024-05-31 or 2024-05-31T18:30, or numbers; all of one kind. A delay is the
-    difference in rounds, rounded down. Arms keep the order of their first appearance.
+    day, such as 2024-05-31 or 2024-05-31T18:30, or numbers; all of one kind. A delay is the time
+    from an impression to its conversion, in rounds, rounded down. Arms keep the order of their
+    first appearance.
 
-    The log is taken to hold all conversions up to `until`. If all times are whole rounds, it is
-    taken to hold the conversions in the round of `until` too. Later impressions are left out, and
-    later conversions count as not known yet.
+    The log is assumed to have all conversions up to `until`; if all times are whole rounds, also
+    those in the round that begins at `until`. Later impressions are left out, and later
+    conversions count as not known yet.
 
     Times without an offset are taken as UTC: where clocks change, write offsets (2024-05-31
     18:30+02:00). A default for "not yet", such as 1970-01-01 or 9999-12-31, is refused. Where times
-    say the second, a warning counts rows that repeat an earlier one in all three columns, and names
-    the line of the first such row. Each of them counts as an impression.
+    say the second, a warning counts rows that repeat an earlier row in all three columns, and names
+    the line of the first repetition. Repetitions count as impressions, too.
 
     Parameters
     ----------
@@ -248,12 +253,12 @@ def read_conversions_csv(
     >>> log.delays, log.followed
     ((array([3.]), array([inf])), (array([4.]), array([4.])))
     """
-    parse_time = csv_rows.DateParser(date_format).seconds
+    parse_time = csv_rows.DateParser(date_format).parse_seconds
     if isinstance(unit, str):
         unit_length: float = UNITS[validation.check_choice("unit", unit, UNITS)]
     else:
         unit_length = validation.check_number("unit", unit, validation.Range(gt=0))
-        parse_time = partial(csv_rows.parse_number, reason=", since unit is one")
+        parse_time = partial(csv_rows.parse_number, reason=", since unit is a number")
     arms: list[str] = []
     times: list[tuple[float, float]] = []
 
@@ -261,8 +266,9 @@ def read_conversions_csv(
         times.append(csv_rows.parse_time_and_delay(parse_time, _COLUMNS, shown_at, converted_at))
         arms.append(arm)
 
+    identify = csv_rows.identify_by_time
     csv_rows.read_rows(
-        path, _COLUMNS, add, delimiter=delimiter, identify=csv_rows.identify_moment, filled=("arm",)
+        path, _COLUMNS, add, delimiter=delimiter, identify=identify, nonempty=("arm",)
     )
     starts, delay_times = np.array(times).T
     ends = starts + delay_times
@@ -274,8 +280,8 @@ def read_conversions_csv(
     delays = np.where(ends <= log_end, delay_times, math.inf) / unit_length
     follow_ups = (log_end - starts) / unit_length
     fractions = np.concatenate([delays[np.isfinite(delays)], follow_ups]) % 1
-    # If all times are whole rounds, the round of `log_end` is over too. Delays are rounded down: a
-    # conversion less than a round after its impression has the delay 0.
+    # If all times are whole rounds, the round that begins at `log_end` counts, too. Delays are
+    # rounded down: a conversion less than a round after its impression has the delay 0.
     columns = np.floor(delays), np.floor(follow_ups) + (not fractions.any())
     rows_by_arm: dict[str, list[int]] = {}
     for row in np.flatnonzero(starts <= log_end).tolist():
@@ -289,21 +295,21 @@ def read_conversions_csv(
 
 
 def _check_delays(name: str, values: Any) -> FloatArray:
-    """Return a read-only copy of delays: whole numbers of rounds, or infinite."""
+    """Return a read-only copy of delays or follow-ups: whole numbers of rounds, or infinite."""
     column = csv_rows.check_column(name, values)
     is_whole = (column >= 0) & (column == np.floor(column))
     validation.check_each(name, column, is_whole, "be a whole number of rounds, or infinite")
     return column
 
 
-REPORTS: Final = ("dengue", "mpox-diagnosis", "mpox-onset")
+_REPORTED_CASES: Final = ("dengue", "mpox-diagnosis", "mpox-onset")
 
 
 def disease_reporting_delay(cases: str) -> Empirical:
     """Return the empirical distribution of a disease's reporting delays.
 
-    The source lacks cases that were reported after its end, so long delays are a little rarer in it
-    than in truth.
+    Cases that were reported after the end of the data are missing, so long delays are a little
+    rarer in the data than they really were.
 
     Parameters
     ----------
@@ -319,7 +325,7 @@ def disease_reporting_delay(cases: str) -> Empirical:
     >>> distribution.bound
     26.0
     """
-    validation.check_choice("cases", cases, REPORTS)
+    validation.check_choice("cases", cases, _REPORTED_CASES)
     _, rows = read_bundled_table("delays", "reporting.csv")
     pairs = [(int(delay), int(count)) for name, delay, count in rows if name == cases]
     delays, counts = zip(*pairs, strict=True)

@@ -1,4 +1,4 @@
-"""The problems of recorded data that a spec can describe, and the readers of their entries."""
+"""The problems from recorded data that a spec can describe, and readers of their entries."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import replace
@@ -8,7 +8,7 @@ from typing import Any, Final
 from keyhole import delayed, stochastic, thresholding
 from keyhole.data.aslib_scenario import Scenario, load_aslib
 from keyhole.data.crime_events import patrols_problem, read_daily_counts_csv
-from keyhole.data.crowd_labels import NAMES, crowd_problem, read_labels_csv
+from keyhole.data.crowd_labels import BUNDLED, crowd_problem, read_labels_csv
 from keyhole.data.csv_rows import read_rewards
 from keyhole.data.delayed_conversions import (
     Conversions,
@@ -26,7 +26,7 @@ from keyhole.validation import check_choice, short_repr
 
 
 def _read_samples(field: str, value: Any, folder: Path) -> Any:
-    """Return the rewards of every arm, from a list or a file."""
+    """Return the rewards of each arm: lists as they are, or read from a CSV file."""
     if isinstance(value, list):
         return value
     if not isinstance(value, str | Mapping):
@@ -38,7 +38,7 @@ def _read_samples(field: str, value: Any, folder: Path) -> Any:
 
 
 def _parse_delay(field: str, value: Any, folder: Path) -> Any:
-    """Return a distribution of delays; a name selects recorded ones."""
+    """Return a distribution of delays; a text names a recorded one."""
     return disease_reporting_delay(value) if isinstance(value, str) else value
 
 
@@ -47,20 +47,23 @@ def _read_scenario(field: str, value: Any, folder: Path) -> Scenario:
 
 
 def _parse_file_entry(
-    field: str, value: Any, folder: Path, *names: str
+    field: str, value: Any, folder: Path, *option_names: str
 ) -> tuple[Path, dict[str, Any]]:
-    """Return the file of an entry, and its options; an entry that only names a file has none."""
+    """Return the file that an entry names, and its options.
+
+    The entry is the name of a file, or a mapping with this name as ``file``, and options.
+    """
     options = dict(value) if isinstance(value, Mapping) else {"file": value}
     for name in options:
-        check_choice(f"{field}: each entry", name, ("file", *names))
+        check_choice(f"{field}: each entry", name, ("file", *option_names))
     return file_path(field, options.pop("file", None), folder), options
 
 
-def _file_reader(read: Callable[..., Any], *names: str) -> Callable[[str, Any, Path], Any]:
-    """Return a reader of entries that are a file, or a file with some options of these names."""
+def _file_reader(read: Callable[..., Any], *option_names: str) -> Callable[[str, Any, Path], Any]:
+    """Return a function that reads the file of an entry by `read`, with the entry's options."""
 
     def read_entry(field: str, value: Any, folder: Path) -> Any:
-        path, options = _parse_file_entry(field, value, folder, *names)
+        path, options = _parse_file_entry(field, value, folder, *option_names)
         return read(path, **options)
 
     return read_entry
@@ -68,6 +71,7 @@ def _file_reader(read: Callable[..., Any], *names: str) -> Callable[[str, Any, P
 
 _REWARDS: Final = "recorded rewards: a list for each arm, or a CSV file arm,reward"
 
+# By setting, added to its own factories; "samples" and "means" take the place of its own.
 PROBLEM_FACTORIES: Final[dict[str, dict[str, ProblemFactory]]] = {
     "stochastic": {
         "samples": replace(
@@ -130,7 +134,7 @@ PROBLEM_FACTORIES: Final[dict[str, dict[str, ProblemFactory]]] = {
             thresholding.PROBLEM_FACTORIES["samples"], doc=_REWARDS, read=_read_samples
         ),
         "crowd": ProblemFactory(
-            f"labels that ship with Keyhole: {', '.join(NAMES)}", crowd_problem
+            f"labels that ship with Keyhole: {', '.join(BUNDLED)}", crowd_problem
         ),
         "labels": ProblemFactory(
             "a CSV file of your own: item,label[,worker,gold]; or { file = ..., item = ..., .. }",

@@ -16,11 +16,11 @@ from keyhole.runner import FunctionProcess
 from keyhole.validation import DEFAULT_SEED, Range, check_integer, check_number
 
 _TARGET: Final = "Sale_Price"
-_TEST: Final = 0.3  # share of a task's houses that are held out
-_SIZES: Final = (150, 450)  # smallest and largest number of houses of a task
-_SPLITS: Final = 10  # splits of a thorough task
-_THOROUGH: Final = 0.2  # share of the thorough tasks
-_SEEDS: Final = 2**32
+_TEST_SHARE: Final = 0.3  # of a task's houses: these are held out
+_TASK_SIZES: Final = (150, 450)  # smallest and largest number of houses of a task
+_SPLITS: Final = 10  # train-test splits of a thorough task; other tasks have one
+_THOROUGH_SHARE: Final = 0.2  # of the tasks: these are thorough
+_SEEDS: Final = 2**32  # scikit-learn takes seeds below this
 
 
 @dataclass(frozen=True)
@@ -62,30 +62,30 @@ def load_houses() -> None:
     columns = [table[name].to_numpy() for name in names]
     _houses["features"] = np.column_stack(columns).astype(np.float64)
     _houses["prices"] = table[_TARGET].to_numpy().astype(np.float64)
-    # A first fit loads what scikit-learn loads late (6 ms of CPU time instead of 1); else the first
-    # measured run would pay for it.
+    # The first fit takes 6 ms of CPU time instead of 1, since scikit-learn loads modules late. This
+    # fit spares the first measured run that time.
     RandomForestRegressor(n_estimators=1).fit(_houses["features"][:50], _houses["prices"][:50])
 
 
-def draw_task(seed: int, houses: int) -> list[tuple[IntArray, IntArray]]:
-    """Draw a task: train-test splits of a subset of the houses.
+def draw_task(seed: int, house_count: int) -> list[tuple[IntArray, IntArray]]:
+    """Draw a task: the rows to train on and to test on, for each split of a subset of the houses.
 
-    A task has 150 to 450 of the `houses` houses. Most tasks have one split, as in the paper; one in
-    five, at random, has ten. Three tenths of the task's houses are held out in each split.
+    A task has 150 to 450 of the `house_count` houses. Most tasks have one split, as in the paper;
+    one in five, at random, has ten. Three tenths of the task's houses are held out in each split.
     """
     rng = np.random.default_rng(seed)
-    task_houses = rng.choice(houses, size=rng.integers(*_SIZES, endpoint=True), replace=False)
-    splits = _SPLITS if rng.random() < _THOROUGH else 1
-    test_count = round(_TEST * len(task_houses))
-    orders = (rng.permutation(task_houses) for _ in range(splits))
+    task_rows = rng.choice(house_count, rng.integers(*_TASK_SIZES, endpoint=True), replace=False)
+    splits = _SPLITS if rng.random() < _THOROUGH_SHARE else 1
+    test_count = round(_TEST_SHARE * len(task_rows))
+    orders = (rng.permutation(task_rows) for _ in range(splits))
     return [(order[test_count:], order[:test_count]) for order in orders]
 
 
 def train_and_score(job: tuple[Configuration, int]) -> float:
-    """Train a configuration on a task; return its score on the houses held out.
+    """Train a configuration on the task of a seed; return its score on the houses held out.
 
-    The score is 1 minus the mean, over the splits, of the root mean squared error divided by the
-    standard deviation of the prices; at least 0.
+    The score is 1 minus the error, but at least 0. The error is the mean over the splits of the
+    root mean squared error divided by the standard deviation of the prices.
     """
     from sklearn.ensemble import RandomForestRegressor
 
@@ -101,7 +101,6 @@ def train_and_score(job: tuple[Configuration, int]) -> float:
             max_features=configuration.features,
             min_samples_leaf=configuration.leaf,
             max_samples=None if configuration.sample == 1.0 else configuration.sample,
-            # scikit-learn takes no larger seeds.
             random_state=seed % _SEEDS,
             n_jobs=1,
         )
@@ -131,8 +130,8 @@ class ForestTrainer:
     ... )
     >>> with ForestTrainer() as forests:
     ...     arm, limit = learner.ask()
-    ...     done = forests.run(arm, limit)
-    ...     learner.tell(exceeded=True) if done is None else learner.tell(*done)
+    ...     result = forests.run(arm, limit)
+    ...     learner.tell(exceeded=True) if result is None else learner.tell(*result)
     """
 
     def __init__(self, seed: int = DEFAULT_SEED) -> None:
@@ -142,16 +141,16 @@ class ForestTrainer:
         self._process = FunctionProcess(train_and_score, load_houses)
 
     def run(self, arm: int, limit: float) -> tuple[float, float] | None:
-        """Train the configuration of an arm; return its reward and seconds, or None.
+        """Train the configuration of an arm, for at most `limit` seconds.
 
-        The reward is that of `train_and_score`; the result is None if the limit of `limit` seconds
-        was exceeded. A RuntimeError says that the training failed: see
+        Return the reward, which is the score of `train_and_score`, and the seconds that the run
+        took; None if it exceeded the limit. A RuntimeError says that the training failed: see
         `keyhole.runner.FunctionProcess`.
         """
-        configuration = check_integer("arm", arm, Range(ge=0, lt=len(CONFIGURATIONS)))
+        number = check_integer("arm", arm, Range(ge=0, lt=len(CONFIGURATIONS)))
         seconds = check_number("limit", limit, Range(gt=0))
         self._runs += 1
-        return self._process.run((CONFIGURATIONS[configuration], self._seed + self._runs), seconds)
+        return self._process.run((CONFIGURATIONS[number], self._seed + self._runs), seconds)
 
     def close(self) -> None:
         """End the process."""
@@ -169,8 +168,8 @@ class ForestTrainer:
 def load_forest_runs() -> MeasuredRuns:
     """Return recorded runs of all configurations, which were measured on one machine.
 
-    There are 40 runs of each of the `CONFIGURATIONS`, on the same tasks for all. Rewards are those
-    that `train_and_score` returns, and consumptions are seconds of CPU time.
+    Each of the `CONFIGURATIONS` was run on the same 40 tasks. Rewards are the scores of
+    `train_and_score`, and consumptions are seconds of CPU time.
 
     Examples
     --------
@@ -186,9 +185,9 @@ def forests_problem(
 ) -> Problem:
     r"""Make a problem of random forests: choose a configuration to train, and a time limit.
 
-    The runs are those of `load_forest_runs`: a pull draws one of the configuration's runs. Limits
-    are evenly spaced between the lower and the upper quartile of the configurations' median times,
-    in units of the upper quartile.
+    A pull draws one of the configuration's runs in `load_forest_runs`. Each configuration has a
+    median time; limits are evenly spaced from the lower to the upper quartile of these medians. The
+    unit of time is the upper quartile.
 
     In the paper, a completed run gains minus its error, less its cost, and a stopped run gains
     :math:`-\lambda(\tau) = -(1 + \tau)`: a run without a forest costs as much as predicting the
@@ -215,7 +214,7 @@ def forests_problem(
     """
     runs = load_forest_runs()
     low, high = runs.quartiles()
-    # The largest limit becomes 1, so that the default cost and penalty fit runs of any machine.
+    # In this unit the largest limit is 1, so the default cost and penalty fit any machine's runs.
     scaled = MeasuredRuns(
         runs.name, runs.arms, runs.rewards, tuple(column / high for column in runs.consumptions)
     )

@@ -68,28 +68,28 @@ class MeasuredRuns:
         """Refuse runs of an arm that cannot have been measured."""
         rewards = self.rewards[arm]
         consumptions = self.consumptions[arm]
-        limits = self._limits[arm]
+        limits = self._checked_limits[arm]
         for name, values in (("consumptions", consumptions), ("limits", limits)):
             if len(values) != len(rewards):
                 raise ValueError(
                     f"{name}[{arm}] must have {len(rewards)} entries, got {len(values)}"
                 )
-        was_ended = np.isinf(consumptions)
-        has_needed_limit = ~was_ended | np.isfinite(limits)
-        is_within = was_ended | (consumptions <= limits)
+        is_censored = np.isinf(consumptions)
+        has_needed_limit = ~is_censored | np.isfinite(limits)
+        is_within = is_censored | (consumptions <= limits)
         checks = [
             ("rewards", rewards, (rewards >= 0) & (rewards <= 1), "lie in [0, 1]"),
-            ("rewards", rewards, ~was_ended | (rewards == 0), "be 0 for a run that was ended"),
+            ("rewards", rewards, ~is_censored | (rewards == 0), "be 0 for a censored run"),
             ("consumptions", consumptions, consumptions >= 0, "be at least 0"),
             ("limits", limits, limits > 0, "be above 0"),
-            ("limits", limits, has_needed_limit, "be given for a run that was ended"),
+            ("limits", limits, has_needed_limit, "be given for a censored run"),
             ("consumptions", consumptions, is_within, "be at most the run's limit"),
         ]
         for name, values, is_allowed, allowed in checks:
             validation.check_each(f"{name}[{arm}]", values, is_allowed, allowed)
 
     @property
-    def _limits(self) -> tuple[FloatArray, ...]:
+    def _checked_limits(self) -> tuple[FloatArray, ...]:
         assert self.limits is not None  # `__post_init__` has set it
         return self.limits
 
@@ -104,12 +104,12 @@ class MeasuredRuns:
     def quartiles(self) -> tuple[float, float]:
         """Return the lower and upper quartile of the arms' median consumptions.
 
-        Censored runs are left out, and so are arms without other runs.
+        Censored runs are left out, and so are arms that have only censored runs.
         """
         uncensored = [column[np.isfinite(column)] for column in self.consumptions]
         medians = [np.median(column) for column in uncensored if len(column)]
         if not medians:
-            raise ValueError("consumptions must have a run that was not ended, got none")
+            raise ValueError("consumptions must have a run that was not censored, got none")
         low, high = np.quantile(medians, [0.25, 0.75])
         return float(low), float(high)
 
@@ -153,7 +153,7 @@ class MeasuredRuns:
         counts = np.zeros(gains.shape, np.int64)
         # A run with a large limit shows how it would have ended with each smaller one.
         for (arm, limit_index), _ in np.ndenumerate(gains):
-            is_informative = self._limits[arm] >= grid[limit_index]
+            is_informative = self._checked_limits[arm] >= grid[limit_index]
             consumptions = self.consumptions[arm][is_informative]
             rewards = self.rewards[arm][is_informative]
             is_done = consumptions <= grid[limit_index]
@@ -173,8 +173,8 @@ class MeasuredRuns:
     ) -> Problem:
         """Make a problem that replays the measured runs.
 
-        A pull draws uniformly one of the arm's runs that are informative about all `limits`: their
-        own limit is at least the largest of these. `estimates` uses the other runs too.
+        A pull draws uniformly one of the arm's runs that are informative about all `limits`: runs
+        whose own limit is at least the largest of `limits`. Only `estimates` uses the others.
 
         Parameters
         ----------
@@ -184,21 +184,22 @@ class MeasuredRuns:
             See `keyhole.resource.Problem`.
         """
         largest = float(validation.check_vector("limits", limits, validation.Range(gt=0)).max())
-        arms = []
+        replays = []
         for arm, name in enumerate(self.arms):
-            # Runs with a smaller limit are left out, also those that finished: to leave out only
-            # the censored ones would make the arm look faster than it is.
-            is_informative = self._limits[arm] >= largest
+            own_limits = self._checked_limits[arm]
+            # Runs with a smaller limit are left out, whether they were censored or not. If only
+            # the censored ones were left out, the arm would look faster than it is.
+            is_informative = own_limits >= largest
             if not is_informative.any():
                 raise ValueError(
-                    f"limits must be at most {self._limits[arm].max():g}, the largest limit that "
-                    f"arm {name!r} was run with, got {largest:g}"
+                    f"limits must be at most {own_limits.max():g}, the largest limit that arm "
+                    f"{name!r} was run with, got {largest:g}"
                 )
             consumptions = self.consumptions[arm][is_informative]
-            # Any consumption above the largest limit has the same effect on the problem.
+            # All consumptions above the largest limit have the same effect on the problem.
             finite_consumptions = np.where(np.isfinite(consumptions), consumptions, 2.0 * largest)
-            arms.append(Replay(self.rewards[arm][is_informative], finite_consumptions))
-        return Problem(arms, limits, cost, penalty)
+            replays.append(Replay(self.rewards[arm][is_informative], finite_consumptions))
+        return Problem(replays, limits, cost, penalty)
 
 
 def read_measured_runs_csv(
@@ -212,7 +213,7 @@ def read_measured_runs_csv(
 
     The first row names the columns: ``arm``, ``reward``, ``consumption`` and, for censored runs,
     ``limit``; other columns and blank lines are ignored. Reward and consumption are both empty for
-    a censored run, and the limit is empty for a run without one. Arms keep the order of their first
+    a censored run. The limit is empty for a run without a limit. Arms keep the order of their first
     appearance.
 
     Parameters
@@ -251,14 +252,14 @@ def read_measured_runs_csv(
             run_limit = _parse_number("limit", limit_text, decimal, validation.Range(gt=0))
         if not reward and not consumption:
             if math.isinf(run_limit):
-                raise ValueError("limit must be given for a run that was ended, got ''")
+                raise ValueError("limit must be given for a censored run, got ''")
             runs_by_arm.setdefault(arm, []).append((0.0, math.inf, run_limit))
             return
         if not reward or not consumption:
             given_column = "consumption" if consumption else "reward"
             raise ValueError(
                 "reward and consumption must both be given, or both be empty for a run that was "
-                f"ended at its limit; got {given_column} alone"
+                f"censored at its limit; got {given_column} alone"
             )
         run_reward = _parse_number("reward", reward, decimal, validation.Range(ge=0, le=1))
         run_consumption = _parse_number("consumption", consumption, decimal, validation.Range(ge=0))
@@ -267,15 +268,16 @@ def read_measured_runs_csv(
             raise ValueError(text)
         runs_by_arm.setdefault(arm, []).append((run_reward, run_consumption, run_limit))
 
-    read_rows(path, _COLUMNS, add, optional=(_LIMIT,), delimiter=delimiter, filled=("arm",))
-    runs = [np.array(values).T for values in runs_by_arm.values()]
-    # Runs without a reward that took exactly their limit were probably censored, but not marked so.
-    if count := sum(int(((run[0] == 0) & (run[1] == run[2])).sum()) for run in runs):
+    read_rows(path, _COLUMNS, add, optional=(_LIMIT,), delimiter=delimiter, nonempty=("arm",))
+    arm_columns = [np.array(runs).T for runs in runs_by_arm.values()]
+    rewards, consumptions, limits = zip(*arm_columns, strict=True)
+    all_runs = np.concatenate(arm_columns, axis=1)
+    # A run with the reward 0 that took exactly its limit was probably censored.
+    if count := int(((all_runs[0] == 0) & (all_runs[1] == all_runs[2])).sum()):
         validation.warn_user(
             f"{path}: runs with a reward of 0 that consumed exactly their limit: {count:,}; they "
-            "count as ended by themselves: if the limit ended them, leave both fields empty"
+            "count as completed: if the limit ended them, leave reward and consumption empty"
         )
-    rewards, consumptions, limits = (tuple(run[k] for run in runs) for k in range(3))
     return MeasuredRuns(Path(path).stem, tuple(runs_by_arm), rewards, consumptions, limits)
 
 

@@ -1,4 +1,4 @@
-"""Recorded times, such as delivery times: the problem of choosing an arm that meets a deadline."""
+"""Recorded times, such as delivery times, as the problem of choosing an arm for a deadline."""
 
 import csv
 import math
@@ -118,10 +118,10 @@ def check_deadlines(name: str, minutes: ArrayLike) -> FloatArray:
 
 
 def read_bundled_table(*path: str, header: bool = False) -> tuple[dict[str, str], list[list[str]]]:
-    """Return the notes above a table of the package, by name, and the fields of the table's rows.
+    """Return the notes above a table in the package, by name, and the fields of the table's rows.
 
-    The path is relative to the folder of `keyhole.data`. The first row of the table, which has the
-    names of the columns, is among the rows only with `header`.
+    The path is relative to the folder of `keyhole.data`. With `header`, the first of the rows has
+    the names of the columns; else it is left out.
     """
     lines = resources.files("keyhole.data").joinpath(*path).read_text("utf-8").splitlines()
     notes = dict(line[2:].split(": ", 1) for line in lines if line.startswith("# "))
@@ -235,9 +235,9 @@ def load_flights(route: str, *, origin: str | None = None, min_flights: int = 30
         validation.check_choice("origin", origin, ORIGINS)
     fewest_flights = validation.check_integer("min_flights", min_flights, validation.Range(ge=1))
     times_by_carrier: dict[str, list[FloatArray]] = {}
-    for destination, departure, carrier, delays in table:
-        if destination == route and origin in (None, departure):
-            # Each pair is a delay in minutes, or "never", and the number of flights that have it.
+    for destination, from_airport, carrier, delays in table:
+        if destination == route and origin in (None, from_airport):
+            # Such as "5:12 never:3": a delay in minutes, or "never", and the number of its flights.
             texts, counts = zip(*(pair.split(":") for pair in delays.split(" ")), strict=True)
             minutes = [float(text.replace("never", "inf")) for text in texts]
             times = np.repeat(minutes, np.array(counts, int))
@@ -245,7 +245,7 @@ def load_flights(route: str, *, origin: str | None = None, min_flights: int = 30
     carriers = {
         carrier: np.concatenate(arrays) for carrier, arrays in sorted(times_by_carrier.items())
     }
-    arms = {name: times for name, times in carriers.items() if len(times) >= fewest_flights}
+    arms = {code: times for code, times in carriers.items() if len(times) >= fewest_flights}
     name = f"flights to {route}" if origin is None else f"flights from {origin} to {route}"
     if len(arms) < 2:
         sizes = ", ".join(f"{carrier} {len(minutes)}" for carrier, minutes in carriers.items())
@@ -258,9 +258,9 @@ def load_flights(route: str, *, origin: str | None = None, min_flights: int = 30
 
 DAYS: Final[tuple[str, ...]] = ("Mon", "Tue", "Wed", "Thu", "Fri", "Sat", "Sun")
 BANDS: Final = {"hour": (13.0, 15.0, 17.0, 19.0), "distance": (2.25, 2.75, 3.5, 5.0)}
-"""Default boundaries of the bands of each kind: clock hours, and miles."""
+"""Default boundaries between bands of hours of the clock, and between bands of miles."""
 PROMISED: Final = (40, 35, 30, 27.5, 25, 22.5, 20)
-"""Minutes, from the most generous to the tightest."""
+"""Default promised times in minutes, from the most generous to the tightest."""
 _COLUMNS: Final = ("day", "hour", "distance", "minutes")
 
 
@@ -337,13 +337,13 @@ def load_deliveries(arms: str = "day", *, bands: ArrayLike | None = None) -> Arr
 
 
 def _assign_bands(values: FloatArray, bands: ArrayLike) -> tuple[tuple[str, ...], NDArray[np.intp]]:
-    """Return the names of the bands, and the band of each value."""
-    cuts = check_increasing("bands", validation.check_vector("bands", bands))
-    cut_texts = [f"{cut:g}" for cut in cuts]
-    inner_names = [f"{low} to {high}" for low, high in pairwise(cut_texts)]
-    names = (f"below {cut_texts[0]}", *inner_names, f"from {cut_texts[-1]}")
+    """Return the names of the bands, and the number of each value's band."""
+    boundaries = check_increasing("bands", validation.check_vector("bands", bands))
+    texts = [f"{boundary:g}" for boundary in boundaries]
+    inner_names = [f"{low} to {high}" for low, high in pairwise(texts)]
+    names = (f"below {texts[0]}", *inner_names, f"from {texts[-1]}")
     # The side "right" puts an order on a boundary into the upper band.
-    band_of_row = np.searchsorted(cuts, values, side="right")
+    band_of_row = np.searchsorted(boundaries, values, side="right")
     for arm, name in enumerate(names):
         if not (band_of_row == arm).any():
             raise ValueError(

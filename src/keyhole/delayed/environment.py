@@ -21,9 +21,9 @@ from keyhole.policy import (
     Kernel,
     Stream,
     float_array,
+    float_input,
     int_array,
-    integer_input,
-    number_input,
+    int_input,
     seek_pull,
 )
 
@@ -69,14 +69,14 @@ class AnonymousEnvironment(SampledEnvironment, Environment, abstract=True):
     )
     helpers: ClassVar[tuple[str, ...]] = ("draw",)
 
-    arms = integer_input()
-    horizon = integer_input()
-    memory = integer_input()
-    best = number_input()
+    arms = int_input()
+    horizon = int_input()
+    memory = int_input()
+    best = float_input()
     """The largest mean reward."""
     means = float_array("arms")
     """The mean rewards."""
-    span = integer_input()
+    span = int_input()
     """The length of `delay`."""
     delay = float_array("span")
     """The parameters of the distribution of delays."""

@@ -1,4 +1,4 @@
-"""Distributions of how long a simulated worker is busy with a decision before it tells feedback."""
+"""Distributions of durations: the time from a simulated worker's decision to its feedback."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -14,12 +14,12 @@ from keyhole.distributions.sampler_dispatch import dispatch_kernel
 from keyhole.policy import FloatArray, Kernel, Problem, Stream, exponential, uniform
 from keyhole.validation import Range, check_number, check_vector
 
-_ALLOWED_LENGTHS: Final = Range(gt=0, le=1e12)
+_ALLOWED_MEANS: Final = Range(gt=0, le=1e12)
 _NOT_NEGATIVE: Final = Range(ge=0)
 
 
 def draw_constant(rng: Stream, numbers: FloatArray) -> float:
-    """Return the only number, which is the constant."""
+    """Return the constant, `numbers[0]`."""
     return float(numbers[0])
 
 
@@ -30,7 +30,7 @@ def draw_exponential(rng: Stream, numbers: FloatArray) -> float:
 
 def draw_pareto(rng: Stream, numbers: FloatArray) -> float:
     """Draw a Pareto variate; `numbers` are its smallest value, and -1 divided by its shape."""
-    # The uniform number u may be 0, while 1 - u lies in (0, 1]. So no draw is infinite.
+    # A uniform number u may be 0, which would give infinity; 1 - u lies in (0, 1].
     return float(numbers[0] * (1.0 - uniform(rng)) ** numbers[1])
 
 
@@ -39,7 +39,7 @@ _KERNELS: Final[tuple[Kernel, ...]] = (draw_constant, draw_exponential, draw_par
 
 
 def capped_consumption(limit: float, consumption: float, exceeded: int) -> float:
-    """Return the consumption of a run, or the run's limit if the consumption exceeded the limit."""
+    """Return a run's consumption; if `exceeded` is 1, it was above the limit: return the limit."""
     return limit if exceeded == 1 else consumption
 
 
@@ -58,10 +58,10 @@ class Constant(NumberDistribution):
 
     def __post_init__(self) -> None:
         """Check the parameter."""
-        self._set_checked_value("length", check_number, _ALLOWED_LENGTHS)
+        self._set_checked_value("length", check_number, _ALLOWED_MEANS)
         x = self.length
-        # Here and below, the first number is the position of the sampler in `_KERNELS`. By this
-        # number the kernel of `dispatch_kernel` selects the sampler, which gets the other numbers.
+        # The first number, also in the classes below, is the position of the sampler in `_KERNELS`.
+        # The kernel of `dispatch_kernel` passes the other numbers to this sampler.
         self._set(numbers=np.array([0.0, x]), mean=x, variance=0.0, least=x, bound=x)
 
 
@@ -80,7 +80,7 @@ class Exponential(NumberDistribution):
 
     def __post_init__(self) -> None:
         """Check the parameter."""
-        self._set_checked_value("mean", check_number, _ALLOWED_LENGTHS)
+        self._set_checked_value("mean", check_number, _ALLOWED_MEANS)
         self._set(numbers=np.array([1.0, self.mean]), variance=self.mean**2)
 
 
@@ -108,7 +108,7 @@ class Pareto(NumberDistribution):
     def __post_init__(self) -> None:
         """Check the parameters."""
         self._set_checked_value("shape", check_number, Range(gt=1, le=100))
-        self._set_checked_value("mean", check_number, _ALLOWED_LENGTHS)
+        self._set_checked_value("mean", check_number, _ALLOWED_MEANS)
         a = self.shape
         smallest = self.mean * (a - 1.0) / a
         variance = self.mean**2 / (a * (a - 2.0)) if a > 2.0 else np.inf
@@ -116,7 +116,7 @@ class Pareto(NumberDistribution):
 
 
 class Scaled(Distribution):
-    """Durations of a distribution times a factor that depends on the reward or on the arm.
+    """Durations drawn from a distribution, times a factor that depends on the reward or the arm.
 
     Exactly one of `rewards` and `arms` is given.
 
@@ -145,32 +145,31 @@ class Scaled(Distribution):
         if (rewards is None) == (arms is None):
             raise TypeError("rewards or arms must be given, and not both")
         self.of = Exponential() if of is None else parse_duration(of, "of")
-        self._factor_source = "arms" if rewards is None else "rewards"
+        self._scaled_by = "arms" if rewards is None else "rewards"
         factors = arms if rewards is None else rewards
-        self.factors = check_vector(self._factor_source, factors, _NOT_NEGATIVE)
+        self.factors = check_vector(self._scaled_by, factors, _NOT_NEGATIVE)
         if rewards is not None and len(self.factors) != 2:
             raise ValueError(f"rewards must be two factors, got {len(self.factors)}")
-        self.draw = _scaling_kernel(self.of.draw, self._factor_source)
-        # The number of factors comes first: it tells the kernel where the numbers of the scaled
-        # distribution begin.
+        self.draw = _make_scaling_kernel(self.of.draw, self._scaled_by)
+        # The kernel finds the numbers of the distribution by the number of factors before them.
         self.numbers = np.concatenate([[len(self.factors)], self.factors, self.of.numbers])
 
     def fits(self, problem: Problem) -> None:
-        """If factors depend on the arm, refuse a problem that has not one arm for each factor."""
-        if self._factor_source == "arms" and len(self.factors) != problem.arms:
+        """Refuse a problem whose number of arms differs from the number of factors by arm."""
+        if self._scaled_by == "arms" and len(self.factors) != problem.arms:
             raise ValueError(
                 f"arms of the duration must be {problem.arms} factors, got {len(self.factors)}"
             )
 
     def __repr__(self) -> str:
         """Return the distribution and the factors."""
-        return f"Scaled({self.of}, {self._factor_source}={self.factors.tolist()})"
+        return f"Scaled({self.of}, {self._scaled_by}={self.factors.tolist()})"
 
 
 class Consumption(Distribution):
     """Durations for the setting `resource`: a run takes as long as it consumes, up to its limit.
 
-    With these durations the age of a pending run is a lower bound of its consumption. Policies may
+    With these durations, a run that is still pending has consumed at least its age. Policies may
     use this bound.
     """
 
@@ -184,10 +183,10 @@ class Consumption(Distribution):
 
 
 @lru_cache(maxsize=64)
-def _scaling_kernel(draw: Kernel, factor_source: str) -> Kernel:
+def _make_scaling_kernel(draw: Kernel, scaled_by: str) -> Kernel:
     """Return a kernel that multiplies a draw with the factor of the reward, or of the arm.
 
-    `factor_source` is "rewards" or "arms".
+    `scaled_by` is "rewards" or "arms".
     """
 
     def scale_by_reward(rng: Stream, numbers: FloatArray, reward: float) -> float:
@@ -197,7 +196,7 @@ def _scaling_kernel(draw: Kernel, factor_source: str) -> Kernel:
     def scale_by_arm(rng: Stream, numbers: FloatArray, arm: int) -> float:
         return float(numbers[1 + arm] * draw(rng, numbers[1 + int(numbers[0]) :]))
 
-    return scale_by_reward if factor_source == "rewards" else scale_by_arm
+    return scale_by_reward if scaled_by == "rewards" else scale_by_arm
 
 
 def parse_duration(value: object, name: str = "duration") -> Distribution:

@@ -1,4 +1,4 @@
-"""Base classes of distributions, which have a compiled sampler, its parameters, and moments."""
+"""Base classes of distributions: a compiled sampler, its parameters, and its moments."""
 
 import math
 from collections.abc import Callable
@@ -23,9 +23,8 @@ class Distribution:
     numbers : ndarray of float64
         Parameters passed to `draw`.
     error : float
-        The largest difference, at any x, between the probability P(X <= x) of the sampler and that
-        of the distribution that the sampler approximates. Moments and regrets are exact for the
-        sampler.
+        If the sampler approximates another distribution: the largest difference, at any x, between
+        their probabilities P(X <= x). Moments and regrets are exact for the sampler.
     """
 
     draw: Kernel
@@ -39,10 +38,10 @@ class NumberDistribution(Distribution):
     Attributes
     ----------
     mean, variance : float
-        Both are exact, with one exception: if no variance is stated for a `CustomDistribution`, it
-        is computed from 1,000 draws.
+        Both are exact, with one exception: the variance of a `CustomDistribution` that is given
+        none is computed from 1,000 draws.
     least, bound : float
-        The smallest and the largest value, or a lower and an upper bound on all values. Both may be
+        The smallest and the largest value, or bounds below and above all values. Both may be
         infinite.
     whole : bool
         Whether all values are whole numbers.
@@ -80,7 +79,7 @@ class NumberDistribution(Distribution):
             raise ValueError(f"{name} must be a distribution of whole numbers, got {self!r}")
 
     def _set_checked_value(self, name: str, check: Callable[..., float], allowed: Range) -> None:
-        """Check a parameter, and replace its value by what `check` returns."""
+        """Check a parameter, and set it to the value that `check` returns."""
         self._set(**{name: check(name, getattr(self, name), allowed)})
 
     def _set(self, **values: object) -> None:
@@ -90,7 +89,7 @@ class NumberDistribution(Distribution):
 
 
 TRIAL_DRAWS: Final = 1000
-_MOST_STANDARD_ERRORS: Final = 6.0
+_MOST_STANDARD_ERRORS: Final = 6.0  # by which stated moments may differ from those of the draws
 
 
 class CustomSampler(Distribution):
@@ -112,7 +111,7 @@ class CustomSampler(Distribution):
 
     def trial_draws(self) -> FloatArray:
         """Return 1,000 draws, one per row."""
-        # The draws are always the same, since chance must not decide whether a distribution is
+        # The stream is always the same, since chance must not decide whether a distribution is
         # accepted.
         rng = stream(0, 0, ENVIRONMENT)
         draws = [self.draw(rng, self.numbers) for _ in range(TRIAL_DRAWS)]
@@ -127,12 +126,13 @@ class CustomSampler(Distribution):
 def check_moments(name: str, stated_mean: float, values: FloatArray) -> None:
     """Refuse a stated mean that differs from the mean of drawn values by over 6 standard errors.
 
-    If the values are squared deviations, their mean is a variance.
+    The standard error is increased a little, for rare values that no draw has shown. A variance is
+    checked as the mean of squared deviations.
 
     Raises
     ------
     ValueError
-        If the two means differ by more than that.
+        If the stated mean is refused.
 
     Examples
     --------
@@ -141,11 +141,11 @@ def check_moments(name: str, stated_mean: float, values: FloatArray) -> None:
     ValueError: mean must agree with the draws, got 0.3; of 1,000 draws it was 0.5
     """
     mean = float(values.mean())
-    # A value with a probability of 1 / draws may be missing among the draws, and the standard error
-    # does not show this. The second term is what such a value adds to the mean, if its size is
-    # about 1 + |stated_mean|.
+    # A value of probability 1 / n may be missing among n draws, and the standard error does not
+    # show this. The second term is what such a value would add to the mean, if its size is about
+    # 1 + |stated_mean|.
     error = float(values.std()) / np.sqrt(len(values)) + (1.0 + abs(stated_mean)) / len(values)
-    # The comparison is `not <=` and not `>`: it refuses a mean that is NaN, too.
+    # Not written with `>`, so that a mean that is NaN is refused, too.
     if not abs(mean - stated_mean) <= _MOST_STANDARD_ERRORS * error:
         raise ValueError(
             f"{name} must agree with the draws, got {stated_mean:g}; of {len(values):,} draws it "

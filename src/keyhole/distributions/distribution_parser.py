@@ -73,11 +73,11 @@ def parse_reward_distributions(
     >>> parse_reward_distributions(arms, "bernoulli", concentration=None, scale=None)
     (array([0.5 , 0.25]), [Bernoulli(mean=0.5), Beta(a=2.0, b=6.0)], None)
     """
-    make_distribution = _distribution_maker(distribution, concentration, scale)
+    make_distribution = _choose_distribution(distribution, concentration, scale)
     entries, names = split_named_arms("means", validation.column_to_array(means))
-    has_entries = isinstance(entries, Sequence | np.ndarray) and not isinstance(entries, str)
-    if not has_entries or not len(entries):
-        validation.check_vector("means", entries)  # raises the error for such a value
+    is_sequence = isinstance(entries, Sequence | np.ndarray) and not isinstance(entries, str)
+    if not is_sequence or not len(entries):
+        validation.check_vector("means", entries)  # raises an error
     mean_values: list[float] = []
     distributions: list[NumberDistribution] = []
     for name, entry in zip(entry_names_for_errors("means", means), entries, strict=True):
@@ -92,17 +92,17 @@ def parse_reward_distributions(
             try:
                 parsed_distribution = make_distribution(mean_values[-1])
             except ValueError as error:
-                # The message begins with the distribution's own parameter, `mean`. The user wrote
-                # an entry of `means`, whose name replaces it.
+                # The message begins with `mean`, the parameter of the distribution. The user gave
+                # an entry of `means`, so the message begins with the entry's name instead.
                 raise ValueError(f"{name}{str(error).removeprefix('mean')}") from None
         distributions.append(parsed_distribution)
     return np.array(mean_values), distributions, names
 
 
-def _distribution_maker(
+def _choose_distribution(
     distribution: str, concentration: float | None, scale: float | None
 ) -> Callable[[float], NumberDistribution]:
-    """Return a function that makes a distribution from its mean."""
+    """Return a function that makes the chosen distribution from its mean."""
     validation.check_choice("distribution", distribution, ("bernoulli", "beta", "truncated-normal"))
     for name, required_distribution, value in (
         ("concentration", "beta", concentration),
@@ -115,10 +115,8 @@ def _distribution_maker(
     if distribution == "bernoulli":
         return Bernoulli
     if distribution == "beta":
-        sum_of_shapes = validation.check_number(
-            "concentration", concentration, validation.Range(ge=1e-6)
-        )
-        return lambda mean: Beta(mean * sum_of_shapes, (1 - mean) * sum_of_shapes)
+        total = validation.check_number("concentration", concentration, validation.Range(ge=1e-6))
+        return lambda mean: Beta(mean * total, (1 - mean) * total)
     checked_scale = validation.check_number("scale", scale, SCALE)
     return lambda mean: TruncatedNormal(mean, checked_scale)
 
@@ -188,11 +186,10 @@ class RewardProblem(Problem):
         concentration: float | None = None,
         scale: float | None = None,
     ) -> None:
-        self._set_arms(
-            *parse_reward_distributions(
-                means, distribution, concentration=concentration, scale=scale
-            )
+        arms = parse_reward_distributions(
+            means, distribution, concentration=concentration, scale=scale
         )
+        self._set_arms(*arms)
 
     def _set_arms(
         self,

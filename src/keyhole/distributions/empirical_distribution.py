@@ -16,13 +16,13 @@ from keyhole.policy import FloatArray, Stream, uniform
 
 def draw_recorded(rng: Stream, numbers: FloatArray) -> float:
     """Draw one of the numbers uniformly."""
-    # The index is always below the length, since the largest uniform number, 1 - 2**-53, times the
-    # length is rounded to less than the length.
+    # The index is always below the length: the largest uniform number is 1 - 2**-53, and rounding
+    # does not raise its product with the length to the length.
     return float(numbers[int(uniform(rng) * len(numbers))])
 
 
 def draw_recorded_pair(rng: Stream, numbers: FloatArray) -> tuple[float, float]:
-    """Draw a pair uniformly; `numbers` has all first components, then all second components."""
+    """Draw a pair uniformly; `numbers` has the pairs' first components, then their second ones."""
     count = len(numbers) // 2
     i = int(uniform(rng) * count)
     return numbers[i], numbers[count + i]
@@ -47,7 +47,7 @@ class Replay(NumberDistribution):
     def __init__(self, samples: ArrayLike | Sequence[float]) -> None:
         values = validation.check_vector("samples", samples)
         self.samples = self.numbers = values
-        # The sum is exact: arms with the same samples in different orders have equal means.
+        # The sum is exact, so the order of the samples does not change the mean.
         self.mean = math.fsum(values) / len(values)
         self.variance = float(values.var())
         self.least = float(values.min())
@@ -109,17 +109,17 @@ def check_recorded(name: str, samples: Any, allowed: validation.Range) -> list[F
 
 def _check_values(field: str, values: Any, allowed: validation.Range) -> FloatArray:
     if hasattr(values, "__len__") and len(values) == 0:
-        return validation.check_vector(field, values, allowed)  # raises the error for no values
+        return validation.check_vector(field, values, allowed)  # raises an error
     with errors_with_conversion_hint():
         return validation.check_vector(field, values, allowed)
 
 
-def samples_by_arm(name: str, samples: Any, value: str = "reward") -> dict[Any, Any]:
+def samples_by_arm(name: str, samples: Any, value_column: str = "reward") -> dict[Any, Any]:
     """Return the values of each arm, by its number or name.
 
-    `samples` are a list for each arm, a mapping from arms to lists, or a data frame with a column
-    ``arm`` and a column called `value`. Other data frames are refused as ambiguous, since their
-    columns might be arms, or attributes of a reward.
+    `samples` are a list for each arm, a mapping from arms to lists, or a data frame with the
+    columns ``arm`` and `value_column`. Other data frames are ambiguous and refused: their columns
+    might be arms, or attributes of a reward.
 
     Examples
     --------
@@ -129,15 +129,15 @@ def samples_by_arm(name: str, samples: Any, value: str = "reward") -> dict[Any, 
     {'red': [1, 0], 'blue': [0]}
     """
     if (names := validation.data_frame_column_names(samples)) is not None:
-        if not {"arm", value} <= {*names}:
+        if not {"arm", value_column} <= {*names}:
             raise ValueError(
                 f"{name} must be a list for each arm, or a data frame with the columns arm and "
-                f"{value} (if it has a column for each arm, give dict(frame)), got "
+                f"{value_column} (if it has a column for each arm, give dict(frame)), got "
                 f"{validation.short_repr(samples)}"
             )
         result: dict[Any, list[Any]] = {}
         arms, values = (
-            validation.column_to_array(samples[column]).tolist() for column in ("arm", value)
+            validation.column_to_array(samples[column]).tolist() for column in ("arm", value_column)
         )
         for arm, entry in zip(arms, values, strict=True):
             result.setdefault(arm, []).append(entry)

@@ -33,12 +33,13 @@ def draw_beta(rng: Stream, numbers: FloatArray) -> float:
 
 
 def draw_truncated_normal(rng: Stream, numbers: FloatArray) -> float:
-    """Draw a truncated normal variate by rejection; `numbers` are centre, scale and proposal.
+    """Draw a truncated normal variate by rejection.
 
-    Proposals are normal if the third number is 0, else uniform: see `_is_uniform_best`.
+    `numbers` are the centre and the scale before truncation, and 0 for normal proposals or 1 for
+    uniform ones: see `_is_uniform_best`.
     """
     centre, scale = numbers[0], numbers[1]
-    nearest = min(max(centre, 0.0), 1.0)  # the number in [0, 1] that is nearest to the centre
+    nearest = min(max(centre, 0.0), 1.0)  # the number in [0, 1] with the largest density
     while True:
         if numbers[2] == 0.0:
             x = centre + scale * normal(rng)
@@ -46,8 +47,7 @@ def draw_truncated_normal(rng: Stream, numbers: FloatArray) -> float:
                 return float(x)
         else:
             x = uniform(rng)
-            # A proposal is accepted with a probability of its density divided by the largest
-            # density on [0, 1], which is at `nearest`.
+            # The probability to accept a proposal is its density divided by that at `nearest`.
             excess = (x - centre) * (x - centre) - (nearest - centre) * (nearest - centre)
             if uniform(rng) < math.exp(-0.5 * excess / (scale * scale)):
                 return x
@@ -137,8 +137,8 @@ class TruncatedNormal(NumberDistribution):
 
         self._set_checked_value("mean", check_number, OPEN_UNIT)
         self._set_checked_value("scale", check_number, SCALE)
-        # The mean rises with the centre, so the centre is a root between `low` and `high`. By
-        # symmetry, the means at these two are `smallest_mean` and 1 - `smallest_mean`.
+        # The mean rises with the centre, so the centre is a root between `low` and `high`. The mean
+        # for the centre `low` is `smallest_mean`; for `high`, by symmetry, 1 - `smallest_mean`.
         low, high = -_MOST_SCALES_OUTSIDE * self.scale, 1.0 + _MOST_SCALES_OUTSIDE * self.scale
         smallest_mean = truncated_mean(low, self.scale)
         check_number("mean", self.mean, Range(ge=smallest_mean, le=1.0 - smallest_mean))
@@ -171,14 +171,14 @@ def truncated_mean(centre: float, scale: float) -> float:
     require_extra("scipy", "truncated_mean()")
     from scipy.special import ndtr  # imported only here, since this takes a fifth of a second
 
-    # `ndtr` loses digits near 1, but not near 0. A distribution that would need it near 1 is
-    # mirrored.
+    # The difference of two values of `ndtr` loses digits near 1, but not near 0. So a distribution
+    # with a high centre is mirrored.
     if centre > 0.5:
         return 1.0 - truncated_mean(1.0 - centre, scale)
     low, high = -centre / scale, (1.0 - centre) / scale
     peak = math.exp(-0.5 * low * low) / math.sqrt(2.0 * math.pi)
-    # The drop is the density at `low` less the density at `high`. If the scale is large, these are
-    # nearly equal, so the drop is computed by `expm1`: their difference would lose digits.
+    # The drop is the density at `low` less that at `high`. For a large scale they are nearly equal,
+    # and their difference would lose digits, so the drop is computed by `expm1`.
     drop = -peak * math.expm1(-0.5 * (high - low) * (high + low))
     return centre + scale * drop / float(ndtr(-low) - ndtr(-high))
 
@@ -190,8 +190,7 @@ def _quadrature_nodes() -> tuple[FloatArray, FloatArray]:
 
 def _truncated_variance(centre: float, scale: float, mean: float) -> float:
     """Return the variance after truncation, by quadrature, to a relative error of about 1e-12."""
-    # The nodes lie only where there is mass. If they were spread over all of [0, 1], they could
-    # miss a narrow peak.
+    # The nodes lie where the mass is: spread over all of [0, 1], they could miss a narrow peak.
     low, high = max(0.0, centre - _REACH * scale), min(1.0, centre + _REACH * scale)
     nodes, weights = _quadrature_nodes()
     x = low + (high - low) * (nodes + 1.0) / 2.0
@@ -205,7 +204,7 @@ def _is_uniform_best(centre: float, scale: float) -> bool:
     from scipy.special import ndtr
 
     # A normal proposal is accepted with probability `mass`. A uniform proposal is accepted with the
-    # mean density on [0, 1], which is also `mass`, divided by the largest density there.
+    # probability `mass / peak`: the mean density on [0, 1], divided by the largest.
     mass = float(ndtr((1.0 - centre) / scale) - ndtr(-centre / scale))
     nearest = min(max(centre, 0.0), 1.0)
     peak = math.exp(-0.5 * ((nearest - centre) / scale) ** 2) / (scale * math.sqrt(2.0 * math.pi))

@@ -1,4 +1,4 @@
-"""Kernel that draws from the distribution of any arm of a problem."""
+"""Kernels that draw from the distribution of any arm, and environments that use them."""
 
 import re
 from collections.abc import Sequence
@@ -16,7 +16,7 @@ from keyhole.policy import (
     Stream,
     float_array,
     int_array,
-    integer_input,
+    int_input,
 )
 from keyhole.validation import short_repr
 
@@ -24,12 +24,12 @@ AnyEnvironment = TypeVar("AnyEnvironment", bound=Environment)
 
 
 class SampledEnvironment:
-    """Mixin of environments with the parameters of each arm's distribution.
+    """Mixin that gives an environment the parameters of each arm's distribution.
 
     `with_sampler` adds the kernel ``draw(e, rng, arm)``.
     """
 
-    length = integer_input()
+    length = int_input()
     """The length of `numbers`."""
     numbers = float_array("length")
     """Parameters of all distributions, arm after arm."""
@@ -50,7 +50,7 @@ class CombinedSampler:
     draw : kernel
         ``draw(rng, numbers)``.
     rows : list of ndarray
-        The `numbers` for each distribution.
+        The `numbers` that make `draw` draw from each distribution.
     """
 
     name: str
@@ -82,26 +82,25 @@ def combine_distributions(
     distributions : sequence of Distribution
         At least one.
     included : tuple of callable
-        Kernels that the sampler includes in any case: one compiled environment then serves all
-        built-in distributions of a setting. If this is empty, and all distributions have the same
-        kernel, that kernel is the sampler.
+        Kernels that the sampler has even if no distribution uses them. With the kernels of all
+        built-in distributions of a setting, one compiled environment serves all its problems. With
+        none, and with one kernel for all distributions, that kernel is the sampler.
 
     Returns
     -------
     CombinedSampler
         The kernel, and the numbers that it needs for each distribution.
     """
-    # A dict keeps the order of the kernels. A set would order them differently in each process, and
-    # so change numbers and fingerprint.
+    # A dict keeps the order of the kernels. A set would order them differently in each process,
+    # which would change `rows` and the fingerprint.
     kernels = tuple(
         dict.fromkeys((*included, *(distribution.draw for distribution in distributions)))
     )
     names = {type(distribution).__name__ for distribution in distributions}
     name = names.pop() if len(names) == 1 else "Mixed"
     if len(kernels) == 1:
-        return CombinedSampler(
-            name, kernels[0], [distribution.numbers for distribution in distributions]
-        )
+        rows = [distribution.numbers for distribution in distributions]
+        return CombinedSampler(name, kernels[0], rows)
     rows = [
         np.concatenate([[kernels.index(distribution.draw)], distribution.numbers])
         for distribution in distributions
@@ -111,11 +110,11 @@ def combine_distributions(
 
 @lru_cache(maxsize=64)
 def dispatch_kernel(kernels: tuple[Kernel, ...], position: int = 0) -> Kernel:
-    """Return a kernel whose first number is the position of the one of `kernels` that it calls.
+    """Return a kernel that calls one of `kernels`, whose position is the first of its numbers.
 
-    The kernel that is called gets the other numbers. Only kernels from `position` on can be called.
+    The kernel that is called gets the other numbers. Kernels before `position` cannot be called.
     """
-    # Compiled code has no table of functions. So each function compares the number with one
+    # Compiled code has no table of functions. So each function compares the first number with one
     # position, and calls the next function if they differ.
     kernel = kernels[position]
 
@@ -151,7 +150,7 @@ def pair_numbers(first: FloatArray, second: FloatArray) -> FloatArray:
 
 
 def with_sampler(base: type[AnyEnvironment], name: str, draw: Kernel) -> type[AnyEnvironment]:
-    """Return the environment class whose arms' rewards or samples are drawn with a kernel.
+    """Return a subclass of an environment that draws rewards or samples with a kernel.
 
     Parameters
     ----------
@@ -165,9 +164,9 @@ def with_sampler(base: type[AnyEnvironment], name: str, draw: Kernel) -> type[An
     Returns
     -------
     Environment class
-        The subclass; for the same arguments it is the same class.
+        The subclass, which is the same for equal arguments.
     """
-    # The cached function is separate, since type checkers do not see through the cache.
+    # The cached function is separate, since a cache hides the types of a function.
     return cast(type[AnyEnvironment], _cached_environment(cast(Any, base), name, draw))
 
 
@@ -188,7 +187,7 @@ def environment_with_draw(
 
 
 def format_first_values(values: Any, names: Sequence[Any] | None = None) -> str:
-    """Return the first six numbers of a list as text for a `repr`; with names, as a mapping."""
+    """Return up to six numbers of a list as text for a `repr`; with names, as a mapping."""
     texts = [f"{v:g}" for v in values[:6]] + ["..."] * (len(values) > 6)
     if names is None:
         return f"[{', '.join(texts)}]"

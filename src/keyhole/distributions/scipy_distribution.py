@@ -9,7 +9,7 @@ from keyhole.policy import FloatArray, Stream, uniform
 
 CELLS: Final = 4096
 """Number of equally likely cells of a continuous distribution, each with a constant density."""
-# The probability of a tail that is cut off if a distribution is unbounded.
+# Probabilities of the tails that are cut off from unbounded distributions.
 _DISCRETE_TAIL: Final = 1e-15
 _CONTINUOUS_TAIL: Final = 2.0**-20
 _MOST_WHOLE_NUMBERS: Final = 2**20
@@ -43,15 +43,15 @@ def draw_between_quantiles(rng: Stream, numbers: FloatArray) -> float:
 class TabulatedSciPyDistribution(NumberDistribution):
     """Table of a distribution of SciPy.
 
-    Keyhole converts distributions of SciPy to this class. A discrete distribution is exact; if it
-    is unbounded, a tail with a probability of 1e-15 is cut off. A continuous distribution is
+    Keyhole converts distributions of SciPy to this class. A discrete distribution is exact, except
+    that unbounded tails are cut off where they have a probability of 1e-15. A continuous one is
     divided at quantiles into 4,096 cells, each with a constant density. Its probabilities P(X <= x)
     are off by at most 1/4096 (`error`), and the moments are those of the table.
 
     Parameters
     ----------
     distribution : frozen distribution of scipy.stats
-        Such as ``scipy.stats.beta(2, 5)`` or ``scipy.stats.nbinom(3, 0.1)``.
+        A distribution with its parameters, such as ``scipy.stats.beta(2, 5)``.
 
     Raises
     ------
@@ -73,27 +73,25 @@ class TabulatedSciPyDistribution(NumberDistribution):
                 f"distribution must be a frozen distribution of scipy.stats, got {distribution!r}"
             )
         self.distribution = distribution
-        source = getattr(distribution, "dist", distribution)
-        if hasattr(distribution, "pmf") and hasattr(source, "pmf"):
-            self._tabulate_discrete(source)
+        generic = getattr(distribution, "dist", distribution)  # without the frozen parameters
+        if hasattr(distribution, "pmf") and hasattr(generic, "pmf"):
+            self._tabulate_discrete(generic)
         else:
             self._tabulate_continuous()
 
-    def _tabulate_discrete(self, source: Any) -> None:
-        if hasattr(source, "xk"):  # an `rv_discrete` made of values and their probabilities
-            values = np.asarray(source.xk, np.float64)
+    def _tabulate_discrete(self, generic: Any) -> None:
+        if hasattr(generic, "xk"):  # an `rv_discrete` made of values and their probabilities
+            values = np.asarray(generic.xk, np.float64)
             order = np.argsort(values)
             values = values[order]
-            cumulative = np.cumsum(np.asarray(source.pk)[order])
+            cumulative = np.cumsum(np.asarray(generic.pk)[order])
         else:
             # SciPy searches for a quantile in a heavy tail step by step, which takes too long. So a
             # distribution with such a tail is refused before a quantile is computed.
             middle = self.distribution.median()
             reach = _MOST_WHOLE_NUMBERS / 2
-            if (
-                self.distribution.cdf(middle - reach) + self.distribution.sf(middle + reach)
-                > _DISCRETE_TAIL
-            ):
+            tails = self.distribution.cdf(middle - reach) + self.distribution.sf(middle + reach)
+            if tails > _DISCRETE_TAIL:
                 raise ValueError(
                     f"distribution must have all but {_DISCRETE_TAIL:g} of its mass on at most "
                     f"2**20 whole numbers, got {self!r}"
@@ -106,11 +104,11 @@ class TabulatedSciPyDistribution(NumberDistribution):
         self.error = float(max(1.0 - cumulative[-1], 0.0))
         # The last value gets the tail that is cut off, so that every uniform number has a value.
         cumulative[-1] = 1.0
-        chances = np.diff(cumulative, prepend=0.0)
+        probabilities = np.diff(cumulative, prepend=0.0)
         self.draw = draw_tabulated_value
         self.numbers = np.concatenate([values, cumulative])
-        self.mean = float((values * chances).sum())
-        self.variance = float(((values - self.mean) ** 2 * chances).sum())
+        self.mean = float((values * probabilities).sum())
+        self.variance = float(((values - self.mean) ** 2 * probabilities).sum())
         self.least = float(values[0])
         self.bound = float(values[-1])
         self.whole = bool((values == np.floor(values)).all())
@@ -139,7 +137,7 @@ class TabulatedSciPyDistribution(NumberDistribution):
         """Return the density of the table of a continuous distribution."""
         cell = np.searchsorted(self.numbers, x, side="right") - 1
         is_inside = (cell >= 0) & (cell < CELLS)
-        with np.errstate(divide="ignore"):  # a cell may have no width, but then `x` is not in it
+        with np.errstate(divide="ignore"):  # a cell may have no width, but then no `x` is in it
             densities = 1.0 / (CELLS * np.diff(self.numbers))
         return np.where(is_inside, densities[np.clip(cell, 0, CELLS - 1)], 0.0)
 

@@ -1,11 +1,11 @@
-"""Kernels that find an arm: the arm with the smallest key, or the first that was never pulled.
+"""Kernels that find the arm with the smallest key, or the first arm that was never pulled.
 
-The keys are the leaves of a tree, so that few nodes are read after one key has changed. Every node
-has sixteen children, and is read at once, in vector registers. Up to 16 keys are one node; up to
-256 keys are two levels; but 17 to 32 keys are two nodes without a root, and both are read. If
-several keys are the smallest, the lowest position is the answer. Keys must not be NaN. In all
-functions, `keys` is an array of `argmin_tree_size(candidates)` cells, `candidates` is at least 1,
-and positions count from 0.
+The keys of the arms, or of other candidates, are the leaves of a tree, so that a search reads few
+nodes. A node is a group of sixteen keys, which vector registers compare at once. Up to 16 keys are
+one node; 17 to 32 keys are two nodes without a root, and a search reads both; more keys, up to 256,
+are two levels, and so on. If several keys are the smallest, the lowest position is the answer. Keys
+must not be NaN. In all functions, `keys` is an array of `argmin_tree_size(candidates)` cells,
+`candidates` is at least 1, and positions count from 0.
 """
 
 import math
@@ -18,27 +18,28 @@ from keyhole.kernels.kernel_decorators import kernel, load_intrinsic
 
 # An implicit tree, as in a binary heap: the root's children are cells 0 to 15, and those of cell i
 # are the sixteen cells from 16 (i + 1) on. The leaves are the last cells, padded with infinity to
-# whole nodes. With two children, ten levels instead of three, a round of LSA at K = 1,000 took 1.4
-# times as long.
+# whole nodes. A binary tree has ten levels instead of three at K = 1,000, where a round of LSA took
+# 1.4 times as long with it.
 _CHILDREN: Final = 16
-# Up to this number of keys there is no root, since it would be read just after a part of it was
-# written. Without it, a round of LSA at K = 20 takes 0.67 of the time.
+# Up to this number of keys there is no root. A search would read it just after an update has
+# written one of its cells, which is slow: without it, a round of LSA at K = 20 takes 0.67 of the
+# time.
 _MOST_WITHOUT_TREE: Final = 2 * _CHILDREN
 
 
 def smallest_of_sixteen(keys: NDArray[np.float64], start: int) -> float:
     """Return the smallest of the sixteen keys from cell `start` on.
 
-    They are compared in the order of the vector code: the result is then the same to the bit. The
-    order matters, since -0.0 and 0.0 are equal, and NaN is not smaller than anything.
+    The result is that of the vector code, to the bit. The order of comparisons matters only between
+    -0.0 and 0.0, which are equal, and for NaN, which is not smaller than anything.
     """
     numbers: list[float] = list(keys[start : start + _CHILDREN])
     if len(numbers) < _CHILDREN:
         raise IndexError("index out of bounds")
     smallest = min(numbers)
-    # Between 0.0 and -0.0, and if there is a NaN, the order of the vector code decides.
     if smallest and not math.isnan(sum(numbers)):
         return smallest
+    # Compare in the order of the vector code.
     while len(numbers) > 1:
         half = len(numbers) // 2
         numbers = [
@@ -48,7 +49,7 @@ def smallest_of_sixteen(keys: NDArray[np.float64], start: int) -> float:
 
 
 def find_among_sixteen(keys: NDArray[np.float64], start: int, key: float) -> int:
-    """Return the position of the first `key` in the sixteen from cell `start` on; 0 without one."""
+    """Return the first position with `key` among sixteen from cell `start` on; 0 if none has it."""
     for position in range(_CHILDREN):
         if keys[start + position] == key:
             return position
@@ -68,8 +69,8 @@ def argmin_tree_size(candidates: int) -> int:
     >>> argmin_tree_size(10), argmin_tree_size(1000)
     (16, 1280)
     """
-    # `level` is the number of cells on a level, from the root's children down; `above` is the
-    # number of cells on all levels above the leaves.
+    # `level` is the number of cells on a level: 16, 256, ...; `above` is the number of cells on all
+    # levels above the leaves.
     above = 0
     level = _CHILDREN
     while level < candidates and candidates > _MOST_WITHOUT_TREE:
@@ -151,7 +152,8 @@ def argmin_tree_find(keys: NDArray[np.float64], candidates: int) -> int:
     begin = argmin_tree_keys_start(len(keys), candidates)
     if begin == 0 and candidates > _CHILDREN:
         smallest_of_second: float = _smallest(keys, _CHILDREN)
-        # If both nodes have the smallest key, the first node has the lowest position.
+        # `winning_node` is the first cell of the node with the smallest key; of equal keys, that in
+        # the first node has the lowest position.
         winning_node = _CHILDREN if smallest_of_second < smallest else 0
         smaller = min(smallest, smallest_of_second)
         position: int = winning_node + _position(keys, winning_node, smaller)
@@ -159,14 +161,15 @@ def argmin_tree_find(keys: NDArray[np.float64], candidates: int) -> int:
     # The path goes down from the root, on each level to the first child that equals the minimum.
     cell: int = _position(keys, 0, smallest)
     while cell < begin:
-        # Bounded here and below, since keys from a damaged file must not lead outside of the array.
+        # `node` is the first cell of a node. It is bounded, and so is the result, since keys from a
+        # damaged file must not lead outside the array.
         node = min(_CHILDREN * (cell + 1), len(keys) - _CHILDREN)
         cell = node + _position(keys, node, smallest)
     return min(cell - begin, candidates - 1)
 
 
 def argmin_tree_rebuild(keys: NDArray[np.float64], candidates: int) -> None:
-    """Rebuild the tree above the keys; for Python, not for kernels.
+    """Rebuild the tree above the keys, in Python: files of learners have the keys alone.
 
     Examples
     --------
@@ -175,7 +178,6 @@ def argmin_tree_rebuild(keys: NDArray[np.float64], candidates: int) -> None:
     >>> argmin_tree_find(store, 2)
     1
     """
-    # Files of learners have the keys alone (`Layout.rebuild_trees`).
     padding = -candidates % _CHILDREN
     level = np.append(keys[len(keys) - candidates - padding :][:candidates], [math.inf] * padding)
     keys[:] = math.inf
@@ -192,16 +194,16 @@ def argmin_tree_rebuild(keys: NDArray[np.float64], candidates: int) -> None:
 def first_unpulled(pulls: NDArray[np.float64], begin: NDArray[np.float64]) -> int:
     """Return the first arm without pulls; -1 if there is none.
 
-    The number of the round does not tell which arms have pulls, since a first feedback may come
-    late, or never, and arms may be added.
+    The round does not tell which arms have pulls: an arm's first feedback may come late or never,
+    and arms may be added.
 
     Parameters
     ----------
     pulls : ndarray of float64
         Pulls of each arm.
     begin : ndarray of float64, shape (1,)
-        A `scratch_array()` of the policy's state, which is updated here: all arms before this
-        number have pulls, so most rounds need no search.
+        Where the search begins: all arms below this number have pulls. The kernel moves it on, so
+        that most rounds need no search; it is a `scratch_array()` of the policy's state.
 
     Examples
     --------

@@ -6,16 +6,15 @@ from typing import Final
 from keyhole.kernels.kernel_decorators import kernel
 
 _HALF_LOG_TWO_PI: Final = 0.5 * math.log(2.0 * math.pi)
-# From this number on, the first five terms of Stirling's series leave an error below 2e-16.
+# From this x on, the first five terms of Stirling's series leave an error below 2e-16.
 _STIRLING_FROM: Final = 15.0
-# Below this ratio of |x - mean| to x + mean a deviance is computed as a series, and above it
-# directly. Near the ratio, both are right to a few units in the last place.
+# If the ratio of |x - mean| to x + mean is below this, a deviance is computed as a series, else by
+# its formula. Near this ratio, both are right to a few units in the last place.
 _SERIES_BELOW: Final = 0.1
 _EPSILON: Final = 2.0**-52
-# Keeps Lentz's method away from a division by zero.
+# Replaces divisors that are almost 0 in Lentz's method.
 _TINY: Final = 1e-300
-# The fraction needs about sqrt(max(a, b)) terms. For shapes of 1e12 this limit is far more than
-# enough.
+# The continued fraction needs about sqrt(max(a, b)) terms: 1e6 for the largest shapes, 1e12.
 _MAX_TERMS: Final = 10_000_000
 
 
@@ -30,7 +29,10 @@ def _stirling_error(x: float) -> float:
 
 @kernel
 def _deviance(x: float, mean: float) -> float:
-    """Return x ln(x / mean) + mean - x without cancellation."""
+    """Return x ln(x / mean) + mean - x without cancellation.
+
+    With v = (x - mean) / (x + mean) the series is (x - mean) v + 2 x (v^3 / 3 + v^5 / 5 + ...).
+    """
     if abs(x - mean) >= _SERIES_BELOW * (x + mean):
         return x * math.log(x / mean) + mean - x
     v = (x - mean) / (x + mean)
@@ -50,13 +52,13 @@ def _deviance(x: float, mean: float) -> float:
 def log_beta_weight(x: float, a: float, b: float) -> float:
     r"""Return the logarithm of :math:`x^a (1 - x)^b / B(a, b)`.
 
-    The term is the density of the beta distribution times :math:`x (1 - x)`. Divided by a, it is
+    This is the density of the beta distribution times :math:`x (1 - x)`; divided by a, it is
     :math:`I_x(a, b) - I_x(a + 1, b)`. `x` lies in (0, 1); the shapes are above 0.
 
     References
     ----------
-    Loader (2000), "Fast and accurate computation of binomial probabilities": Stirling's series
-    and deviances in place of differences of large logarithms.
+    Loader (2000), "Fast and accurate computation of binomial probabilities", which replaces
+    differences of large logarithms by Stirling's series and deviances.
     """
     n = a + b
     root = 0.5 * math.log(a / n * b) - _HALF_LOG_TWO_PI
@@ -66,7 +68,10 @@ def log_beta_weight(x: float, a: float, b: float) -> float:
 
 @kernel
 def _continued_fraction(x: float, a: float, b: float) -> float:
-    """Return the continued fraction of I_x(a, b), for x < (a + 1) / (a + b + 2), by Lentz."""
+    """Return the continued fraction in I_x(a, b), by the method of Lentz.
+
+    `x` must be below (a + 1) / (a + b + 2).
+    """
     n = a + b
     c = 1.0
     d = 1.0 / _replace_near_zero(1.0 - n * x / (a + 1.0))
@@ -96,9 +101,10 @@ def beta_cdf(x: float, a: float, b: float) -> float:
     """Return the probability that a beta variable is at most `x`.
 
     This is the regularised incomplete beta function :math:`I_x(a, b)`. `x` is 0 or at least 1e-300,
-    the shapes lie between 1e-300 and 1e12. The absolute error is below 2e-13 for shapes up to 10**4
-    and below 1e-12 up to 10**7 (measured against 50 digits). If `x` is below (a + 1) / (a + b + 2),
-    about the mean, ten digits or more are right, however small the probability is.
+    the shapes lie between 1e-300 and 1e12. The absolute error is below 2e-13 for shapes up to 1e4
+    and below 1e-12 for shapes up to 1e7 (measured against 50 digits). If `x` is below
+    (a + 1) / (a + b + 2), which is about the mean, ten or more digits are right, however small the
+    probability is.
 
     References
     ----------
@@ -118,6 +124,6 @@ def beta_cdf(x: float, a: float, b: float) -> float:
 def log_beta_cdf_left(x: float, a: float, b: float) -> float:
     """Return the logarithm of `beta_cdf(x, a, b)`, even if that value underflows to 0.
 
-    `x` must be below (a + 1) / (a + b + 2), about the mean. Ten digits or more are right.
+    `x` must be below (a + 1) / (a + b + 2), which is about the mean. Ten or more digits are right.
     """
     return log_beta_weight(x, a, b) - math.log(a) + math.log(_continued_fraction(x, a, b))

@@ -12,26 +12,28 @@ GRID: Final = 20
 as above .45 after 99.8, 27.1, 19.9, 18.8, 18.6, 18.6 or 18.6 pulls (beta rewards, concentration 8,
 2,000 runs), an arm of mean .5 after 1105, 231, 112, 86, 83, 82 or 82 pulls."""
 
-# Near an end of the interval, the wealth may vanish as a power of the distance to this end, with a
-# weight from 0 to 1 as the exponent. So a substitution clusters the nodes of Gauss and Legendre at
-# both ends. With it, the logarithm of the mean is right to 1e-6 (measured).
+# Nodes and weights that integrate the wealth (`log_wealth`) over an interval of bets. Near an end,
+# the wealth may vanish as a power of the distance to the end, whose exponent may be below 1. So a
+# substitution clusters the nodes of Gauss and Legendre at both ends. With it, the logarithm of the
+# mean wealth is right to 1e-6 (measured).
 _POSITIONS: Final = (np.polynomial.legendre.leggauss(48)[0] + 1.0) / 2.0
 _NODES: Final = _POSITIONS**2 * (3.0 - 2.0 * _POSITIONS)
 _WEIGHTS: Final = np.polynomial.legendre.leggauss(48)[1] * 3.0 * _POSITIONS * (1.0 - _POSITIONS)
 # Bets are left out if the logarithm of their wealth is below the largest by more than this.
 _NEGLIGIBLE: Final = 25.0
-# The log of the wealth at the bet of `find_wealth_peak` is at most this much below the largest.
+# The bet of `find_wealth_peak` has a log wealth that is at most this much below the largest.
 _PEAK_ERROR: Final = 0.1
-_STEPS: Final = 60
-_TINY: Final = 1e-300  # the least divisor, since a divisor is 0 if all rewards equal the null
+_STEPS: Final = 60  # of Newton's method or bisection, at most
+_TINY: Final = 1e-300  # replaces smaller divisors; they are 0 if all rewards equal the null
 
 
 def add_to_histogram(histogram: Any, arm: int, reward: float) -> None:
     """Add a reward to an arm's row of the histogram.
 
-    A row has the sum of the weights at 1/20, ..., 19/20, and then these weights. The weights at 0
-    and 1 follow from them, the number of rewards and their total (`weights_at_ends`). For rewards
-    of 0 and 1 the row stays zero.
+    A reward enters as weights at the two grid points next to it, whose sum is 1 and whose weighted
+    mean is the reward. Cell 0 of a row has the sum of the cells 1 to 19, which have the weights at
+    1/20, ..., 19/20. The weights at 0 and 1 follow from the row, the number of rewards and their
+    total (`weights_at_ends`). Rewards of 0 and 1 leave the row as it is.
     """
     lower = int(reward * GRID)
     upper_weight = reward * GRID - lower
@@ -57,12 +59,12 @@ def weights_at_ends(histogram: Any, arm: int, pulls: float, total: float) -> tup
 def log_wealth(
     histogram: Any, arm: int, zeros: float, ones: float, null: float, bet: float
 ) -> float:
-    """Return the logarithm of the wealth of one bet, strictly between its limits.
+    """Return the logarithm of the wealth of one bet.
 
-    A bet b against the mean c multiplies the wealth by 1 + b (x - c) with each reward x. A reward
-    enters as weights at the two grid points next to it, such that their weighted mean is the
-    reward. The logarithm of the factor is concave in x. So the weights multiply the wealth by no
-    more than the reward itself would, for all b and c.
+    The wealth of a bet b against the mean c (`null`) begins at 1, and each reward x multiplies it
+    by 1 + b (x - c); b lies strictly between -1 / (1 - c) and 1 / c. The rewards enter as weights
+    (`add_to_histogram`): `zeros` and `ones` are those at 0 and 1. The weights multiply the wealth
+    by no more than the rewards themselves would, since ln(1 + b (x - c)) is concave in x.
     """
     wealth = 0.0
     if zeros > 0.0:
@@ -97,7 +99,10 @@ def log_wealth_slopes(
 def find_wealth_peak(
     histogram: Any, arm: int, zeros: float, ones: float, null: float, low: float, high: float
 ) -> tuple[float, float, float]:
-    """Return a bet near the peak of the wealth, which is log-concave, and the slopes there."""
+    """Return a bet near the peak of the wealth, and what `log_wealth_slopes` returns for it.
+
+    The bet lies between `low` and `high`. The logarithm of the wealth is concave in the bet.
+    """
     lower = low
     upper = high
     slope, curvature = log_wealth_slopes(histogram, arm, zeros, ones, null, 0.0)
@@ -109,8 +114,8 @@ def find_wealth_peak(
             lower = bet
         else:
             upper = bet
-        # The bet is near the peak, or so near to a limit that the rest of the way adds little. One
-        # of the two products is 0, since `lower` or `upper` is the bet.
+        # Stop if the bet is near the peak, or so near to an end that the rest of the way adds
+        # little. One of the two products is 0, since `lower` or `upper` is the bet.
         if slope * slope <= 0.01 * curvature or slope * (upper - bet) + slope * (lower - bet) < 0.1:
             break
         bet += slope / max(curvature, _TINY)
@@ -132,7 +137,8 @@ def log_mean_wealth(
     peak = log_wealth(histogram, arm, zeros, ones, null, bet)
     if peak + _PEAK_ERROR < floor:
         return -math.inf
-    # Six standard deviations of a normal curve, or more if the wealth falls more slowly.
+    # Integrate over six standard deviations of a normal curve on each side of the peak, or farther
+    # if the wealth falls more slowly.
     reach = 6.0 / max(math.sqrt(curvature) + abs(slope), _TINY)
     begin = bet - reach
     while begin > low and log_wealth(histogram, arm, zeros, ones, null, begin) > peak - _NEGLIGIBLE:
@@ -157,9 +163,9 @@ def log_evidence_above(
 
     .. math:: E_n = c \int_0^{1/c} \prod_{t=1}^{n} \big(1 + b (x_t - c)\big) \, \mathrm{d}b
 
-    with c the null; each reward enters by its weights on the grid. For rewards of 0 and 1 the value
-    is that of `log_mixture_evidence_above`. For other rewards, that function gives a lower bound of
-    the value, which is returned if rounding makes the value smaller.
+    with c the null; each reward enters by its weights on the grid. For rewards of 0 and 1, this is
+    `log_mixture_evidence_above`. For other rewards, `log_mixture_evidence_above` is a lower bound,
+    which is returned if rounding makes the value smaller than the bound.
     """
     distance = total - null * pulls
     if distance <= 0.0:

@@ -1,7 +1,7 @@
-"""Samplers in plain Python for interpreted mode, with the same numbers as kernels, bit by bit.
+"""Samplers in plain Python for interpreted mode, which draw the same bits as the kernels.
 
-They replace vector instructions, and functions that would be slow if every operation made a
-`UInt64` (`keyhole.kernels.interpreter.arithmetic`).
+They replace kernels with vector instructions, and kernels that would be slow in interpreted mode,
+where every operation on words makes a `UInt64` (`keyhole.kernels.interpreter.arithmetic`).
 """
 
 import math
@@ -69,7 +69,7 @@ def normal(rng: ArrayView) -> float:
 
 
 def beta(rng: ArrayView, a: float, b: float) -> float:
-    """Draw from the beta distribution, step by step, since a fast path would not pay here."""
+    """Draw from the beta distribution, without the fast path of compiled code."""
     return float(_interpreted_sampler(samplers.beta_by_steps)(rng, a, b))
 
 

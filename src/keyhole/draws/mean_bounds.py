@@ -1,7 +1,7 @@
-"""Kernels with bounds on a mean reward: Kullback-Leibler, and e-processes.
+"""Kernels that compute bounds on a mean reward, by the Kullback-Leibler divergence or an e-process.
 
-An e-process is a sequence of numbers, one after each reward, that shows how unlikely the rewards
-are if the mean lies on one side of a number, the *null*. If the mean does lie there, the chance
+An e-process is a sequence of numbers, one after each reward. It tests whether the mean lies on one
+side of a number, the *null*, such as "mean <= null". If the mean does lie on this side, the chance
 that the e-process ever reaches 1 / delta is at most delta, however often one looks.
 """
 
@@ -12,17 +12,19 @@ from keyhole.draws.beta_cdf import beta_cdf, log_beta_weight
 
 # Newton's method converges quadratically: after a step this small, the result is exact to rounding.
 _CLOSE: Final = 1e-8
-# Three or four steps are usual; the limit is for steps that rounding keeps from shrinking.
+# Three or four steps are usual. There are at most this many, since rounding may keep steps large.
 _STEPS: Final = 50
 
 
 def log_1_minus_ucb(pulls: float, mean: float, entropy: float, level: float) -> float:
-    """Return ln(1 - q) for the largest q with pulls * kl(mean, q) <= level.
+    """Return ln(1 - q) for the upper bound q, the largest with pulls * kl(mean, q) <= level.
 
-    In x = ln(1 - q) the divergence is convex and decreasing, so Newton's method does not overshoot
-    from the left of the root. The method starts at the better of two lower bounds: from Pinsker's
-    inequality, and from the divergence without the term mean ln q. `pulls` is at least 1, and
-    `entropy` is the entropy of the mean in nats. The result is minus infinity for a mean of 1.
+    `pulls` is at least 1, and `entropy` is the entropy of the mean in nats. The result is minus
+    infinity for a mean of 1.
+
+    The divergence is convex and decreasing in x = ln(1 - q). So Newton's method does not overshoot
+    the root if it starts to the left of it. It starts at the larger of two lower bounds: from
+    Pinsker's inequality, and from the divergence without the term mean ln q.
     """
     allowed = level / pulls
     miss = 1.0 - mean
@@ -50,20 +52,20 @@ def log_1_minus_ucb(pulls: float, mean: float, entropy: float, level: float) -> 
 def log_mixture_evidence_above(total: float, pulls: float, null: float, floor: float) -> float:
     r"""Return the logarithm of the e-process of 0/1 rewards against "mean <= null" (a kernel).
 
-    If the logarithm is below `floor`, which is above 0, the result is minus infinity, mostly after
-    a few operations. The e-process is the uniform mixture over the alternatives q in (null, 1),
+    If the logarithm is below `floor`, which is above 0, the result is minus infinity: mostly a few
+    operations show this. The e-process is the uniform mixture over the alternatives q in (null, 1),
 
     .. math:: E_n = \frac{1}{1 - c} \int_c^1 \prod_{t=1}^{n} \Big(\frac{q}{c}\Big)^{x_t}
        \Big(\frac{1 - q}{1 - c}\Big)^{1 - x_t} \mathrm{d}q
        = \frac{B(s + 1, f + 1) \; P(Z > c)}{(1 - c) \, c^s (1 - c)^f}
 
     with c the null, s the sum of the n rewards (n is at most 10**12), f = n - s, and Z of the beta
-    distribution with shapes s + 1 and f + 1. For the null "mean >= null", call it with one minus
-    the rewards and one minus the null. The e-process holds for all rewards in [0, 1]; if rewards
-    lie between 0 and 1, `keyhole.draws.betting_evidence` has more evidence.
+    distribution with shapes s + 1 and f + 1. To test "mean >= null", replace each reward by one
+    minus the reward, and the null by one minus the null. The e-process is valid for all rewards in
+    [0, 1]; if some lie between 0 and 1, `keyhole.draws.betting_evidence` finds more evidence.
 
-    The logarithm of :math:`E_n` is at most :math:`(s - nc)^2 / (n c (1 - c))`. The beta
-    distribution is evaluated only if the logarithm without ln P(Z > c) reaches the floor.
+    Two bounds of the logarithm are compared with the floor first, since the beta distribution takes
+    longer: :math:`(s - nc)^2 / (n c (1 - c))`, and the logarithm without the term ln P(Z > c).
 
     Examples
     --------

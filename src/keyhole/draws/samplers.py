@@ -1,7 +1,7 @@
 """Kernels that sample from distributions: each advances a random stream.
 
 They allocate nothing and raise nothing. Arguments outside the stated ranges give meaningless
-numbers, so callers check what users give. The number of words that a variate takes varies.
+numbers, so callers check what users give. A draw takes a varying number of the stream's words.
 
 References
 ----------
@@ -34,9 +34,9 @@ from keyhole.kernels.kernel_decorators import kernel, load_intrinsic, set_python
 # Where the tails begin when there are 256 strips (Marsaglia and Tsang 2000a).
 _NORMAL_EDGE: Final = 3.6541528853610088
 _EXPONENTIAL_EDGE: Final = 7.69711747013104972
-# From these means on, a draw by rejection is faster (measured, in ns, the other method / rejection:
-# binomial 52 / 58 at mean 10 and 77 / 43 at 20; Poisson 30 / 52 at 10 and 42 / 33 at 20).
-# Hoermann's constants hold for means from 10 on.
+# Draws are by rejection from these means on, where it is faster. Measured, in ns: binomial at mean
+# 10, 58 by rejection and 52 by waiting, at 20, 43 and 77; Poisson at mean 10, 52 by rejection and
+# 30 by multiplication, at 20, 33 and 42. Hoermann's constants are valid for means of 10 and more.
 _BINOMIAL_REJECT_FROM: Final = 10.0
 _POISSON_REJECT_FROM: Final = 16.0
 _HALF_LOG_TWO_PI: Final = 0.5 * math.log(2.0 * math.pi)
@@ -45,11 +45,11 @@ _HALF_LOG_TWO_PI: Final = 0.5 * math.log(2.0 * math.pi)
 def _equal_area_strips(
     edge: float, tail: float, density: Callable[[float], float], inverse: Callable[[float], float]
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Return the right ends of 256 strips of equal area under a density, and the density there.
+    """Return the right ends of 256 strips of equal area under a density, and the densities at them.
 
-    The lowest strip ends at `edge`, and includes the tail beyond, of area `tail`. In place of
-    `edge`, its entry is the width of a rectangle of the strip's area. After the 256 entries comes
-    an entry of 0.
+    Strips are horizontal. The lowest ends at `edge`, and also has the tail beyond, whose area is
+    `tail`. Its entry is not `edge`, but the width of a rectangle with the strip's area. A 257th
+    entry is 0.
     """
     area = edge * density(edge) + tail
     ends = [area / density(edge), edge]
@@ -71,7 +71,7 @@ _EXPONENTIAL_ENDS, _EXPONENTIAL_DENSITY = _equal_area_strips(
     lambda x: math.exp(-x),
     lambda y: -math.log(y),
 )
-# The width of each strip per unit of a 53-bit integer.
+# The width of each strip divided by 2**53: an integer of 53 bits times this is a position in it.
 NORMAL_STEP = NORMAL_ENDS * 2.0**-53
 _EXPONENTIAL_STEP = _EXPONENTIAL_ENDS * 2.0**-53
 
@@ -148,7 +148,7 @@ def exponential(rng: Stream) -> float:
 
 @kernel
 def _gamma_from_shape_one(rng: Stream, shape: float) -> float:
-    """Draw from the gamma distribution of a shape of at least 1, with the letters of the paper."""
+    """Draw from the gamma distribution of a shape of at least 1 (Marsaglia and Tsang 2000b)."""
     d = shape - 1.0 / 3.0
     c = 1.0 / math.sqrt(9.0 * d)
     while True:
@@ -167,12 +167,10 @@ def _gamma_from_shape_one(rng: Stream, shape: float) -> float:
 def _gamma_by_first_proposal(rng: Stream, shape: float) -> float:
     """Return the first proposal of `_gamma_from_shape_one` if it is surely accepted; else -1.
 
-    The first proposal is surely accepted in 97 of 100 cases, and in 99 for large shapes.
-
-    `_gamma_from_shape_one` accepts x if ln(u) is below 3 d (ln(1 + y) - y + y^2 / 2 - y^3 / 3),
-    where y = x / sqrt(9 d). From y = -0.5 on, this bound is at least -1.35 d y^4 = -0.15 x^2 y^2,
-    and ln(u) is below that if u < 1 - 0.15 x^2 y^2. A margin in the code allows for a hundred
-    rounding errors.
+    That is so in 97 of 100 cases, and in 99 of 100 for large shapes. `_gamma_from_shape_one`
+    accepts x if ln(u) < 3 d (ln(1 + y) - y + y^2 / 2 - y^3 / 3), where y = x / sqrt(9 d). For
+    y > -0.5, the right side is at least -1.35 d y^4 = -0.15 x^2 y^2: u < 1 - 0.15 x^2 y^2 suffices.
+    A margin in the code allows for a hundred rounding errors.
     """
     d = shape - 1.0 / 3.0
     c = 1.0 / math.sqrt(9.0 * d)
@@ -218,10 +216,10 @@ def beta(rng: Stream, a: float, b: float) -> float:
     True
     """
     if a >= 1.0 and b >= 1.0:
-        # In most cases the first proposals of both gammas are accepted. There is no branch between
-        # the two, so that the processor works on both at once. Otherwise the stream is set back,
-        # and the same words are used step by step. New words would bias the result, since the value
-        # decides whether a first proposal is accepted.
+        # Mostly the first proposals of both gamma variates are surely accepted. There is no branch
+        # between the two, so that the processor works on both at once. If one is not, the stream is
+        # set back, and the same words are used step by step. New words would bias the result, since
+        # the value of a first proposal decides whether it is accepted.
         start = rng[0]
         first = _gamma_by_first_proposal(rng, a)
         second = _gamma_by_first_proposal(rng, b)
@@ -233,7 +231,7 @@ def beta(rng: Stream, a: float, b: float) -> float:
 
 @kernel
 def beta_by_steps(rng: Stream, a: float, b: float) -> float:
-    """Draw the variate of `beta`, without a fast path."""
+    """Draw the same variate as `beta`, without its fast path."""
     first = _gamma_from_shape_one(rng, a if a >= 1.0 else a + 1.0)
     second = _gamma_from_shape_one(rng, b if b >= 1.0 else b + 1.0)
     # A gamma variate of shape s below 1 is a variate of shape s + 1, times exp(-exponential / s).
@@ -385,13 +383,13 @@ def geometric(rng: Stream, p: float) -> int:
 
 # `betas` draws a batch of beta variates, for policies that sample many posteriors in a round. The
 # variates are, to the bit, those of calls of `beta` one after the other. Each is made of two gamma
-# variates by rejection sampling. In the usual case, both shapes are at least 1, and the first tests
-# accept both gammas: the variate then takes four words of the stream. So four variates are computed
-# at once, in vector registers, as if all were usual. An unusual variate is then drawn step by step.
-# If it takes another number of words, the variates after it are computed anew.
-_LANES: Final = 4
+# variates by rejection sampling. A variate is *usual* if both shapes are at least 1 and both first
+# proposals are surely accepted: it takes four words of the stream. So four variates are computed at
+# once, in vector registers, as if all were usual. Then the unusual ones are drawn step by step. If
+# one of them takes more words than four, the variates after it are computed anew.
+_LANES: Final = 4  # variates that are computed at once
 _FEWEST: Final = 3  # fewer variates are drawn faster one by one
-_WORDS: Final = 4  # of a usual variate
+_WORDS: Final = 4  # that a usual variate takes
 
 
 def _draw_none_of_four(
@@ -400,7 +398,7 @@ def _draw_none_of_four(
 ) -> np.uint64:  # fmt: skip
     """Draw nothing; return a number with one bit set for each of the four variates not drawn.
 
-    Compiled code has vector code in place of this function, which draws the usual variates.
+    In compiled code, vector code takes the place of this function, and draws the usual variates.
     """
     return np.uint64(2**_LANES - 1)
 
@@ -441,8 +439,8 @@ def betas(
             out[first] = beta(rng, a[first], b[first])
             first += 1
             continue
-        # All four are computed as if they were usual, and the stream is set behind their words. If
-        # a variate took another number of words, `_redraw_unusual_betas` sets the stream behind it.
+        # Four variates are computed as if they were usual, and the stream is set behind their
+        # words. `_redraw_unusual_betas` sets it behind a variate that took more words.
         start = rng[0]
         unusual = _draw_four(start, a, b, first, count, out, NORMAL_STEP, NORMAL_ENDS)
         lanes = min(_LANES, count - first)
@@ -458,7 +456,7 @@ def _redraw_unusual_betas(
     a: NDArray[np.float64], b: NDArray[np.float64], first: int, lanes: int,
     out: NDArray[np.float64],
 ) -> int:  # fmt: skip
-    """Draw the unusual variates step by step; return how many variates are valid then."""
+    """Draw the unusual variates step by step; return how many of the variates are then valid."""
     for lane in range(lanes):
         if (unusual >> np.uint64(lane)) & np.uint64(1) == np.uint64(0):
             continue

@@ -1,8 +1,8 @@
 """Counter-based random numbers for simulations: each draw is computed from its key and position.
 
-A stream is identified by (seed, replication, purpose). Inside it, draws are numbered, and the
-number alone decides the value. So there is no generator to share, and results cannot depend on
-threads, chunks, or on which policies run side by side.
+A stream is identified by (seed, replication, purpose). The stream and the number of a draw in it
+determine the value of the draw. So there is no generator to share, and results cannot depend on
+threads, on blocks of replications, or on which policies run side by side.
 
 The generator is SplitMix64 (Steele, Lea and Flood 2014, "Fast splittable pseudorandom number
 generators"): a draw is a bijective hash of a counter.
@@ -27,12 +27,13 @@ WORKERS: Final = 2
 
 # SplitMix64's increment (the golden ratio in 64 bits) leads from one draw of a stream to the next.
 # A second odd constant, from the table of good multipliers of Steele and Vigna (2021), leads from
-# one pull of an arm to the next, so that the draws of two pulls do not overlap.
+# one pull of an arm to the next, so that the draws of two pulls do not overlap. It also separates
+# the streams of different purposes.
 COUNTER_STEP: Final = np.uint64(0x9E3779B97F4A7C15)
 _JUMP: Final = np.uint64(0xD1342543DE82EF95)
-# Arms and pulls share the 64-bit counter: 24 bits for the arm, 40 for its pulls.
+# The address of a pull has 64 bits: 24 for the arm, 40 for the number of the pull.
 _PULL_BITS: Final = np.uint64(40)
-# Factors of the hash below.
+# Factors of `mix64`.
 MIX_FACTOR_1: Final = np.uint64(0xBF58476D1CE4E5B9)
 MIX_FACTOR_2: Final = np.uint64(0x94D049BB133111EB)
 _TO_UNIT: Final = 2.0**-53
@@ -53,8 +54,8 @@ def mix64(word: np.uint64) -> np.uint64:
 def stream_key(seed: int, replication: int, purpose: int) -> np.uint64:
     """Return the word at which the stream of (seed, replication, purpose) begins.
 
-    Each coordinate, from 0 and below 2**64, is hashed before the next is added, so that
-    neighbouring coordinates lead to unrelated keys.
+    The three numbers are at least 0 and below 2**64. Each is hashed before the next is added, so
+    that neighbouring numbers, such as seeds, lead to unrelated keys.
     """
     key = mix64(np.uint64(seed) + np.uint64(COUNTER_STEP))
     key = mix64(key + np.uint64(replication) * np.uint64(COUNTER_STEP))

@@ -15,7 +15,7 @@ from keyhole.distributions.busy_times import parse_duration
 from keyhole.experiment import setting_registry
 from keyhole.files import explain_os_error, refuse_utf_16
 from keyhole.former_names import find_new_name
-from keyhole.interrupts import replaced_user_errors
+from keyhole.interrupts import replace_user_errors
 from keyhole.play.plan_pickling import allow_sibling_imports
 from keyhole.play.simulation_plan import SimulatedWorkers
 from keyhole.spec_values import unknown_name_error
@@ -95,7 +95,7 @@ def make_policy(table: Mapping[str, Any], setting: str, folder: Path) -> Policy:
         reason = _describe_error(error, folder / name.rpartition(":")[0])
         return ValueError(f"name: {name!r} cannot be made: {reason}")
 
-    with replaced_user_errors(replace_error), redirect_prints():  # a user's class may do anything
+    with replace_user_errors(replace_error), redirect_prints():  # a user's class may do anything
         return policy_class.from_parameters(parameters)
 
 
@@ -179,7 +179,7 @@ def import_user_file(file: str, folder: Path, *, field: str) -> ModuleType:
     def replace_error(error: BaseException) -> ValueError:
         return ValueError(f"{field}: {file!r} cannot be imported: {_describe_error(error, path)}")
 
-    with replaced_user_errors(replace_error):  # a user's file may raise anything
+    with replace_user_errors(replace_error):  # a user's file may raise anything
         return _import_file(path, source)
 
 

@@ -20,7 +20,7 @@ from typing import Any, Final
 from keyhole.contract.policy import Policy
 from keyhole.contract.problem import Environment, checked_metrics
 from keyhole.contract.setting import Setting
-from keyhole.interrupts import replaced_user_errors
+from keyhole.interrupts import replace_user_errors
 from keyhole.metric import Metric
 from keyhole.spec_values import ProblemFactory
 from keyhole.validation import check_choice, check_line
@@ -159,7 +159,7 @@ def _load_setting(name: str) -> RegisteredSetting:
         prefix = "" if type(error) is ValueError else f"{type(error).__name__}: "
         return ValueError(f"the setting {name!r} of {packages} cannot be used: {prefix}{reason}")
 
-    with replaced_user_errors(replace_error):  # a package may raise anything when it is imported
+    with replace_user_errors(replace_error):  # a package may raise anything when it is imported
         if len(plugins) > 1:
             raise ValueError("two packages have a setting of this name; uninstall all but one")
         module = plugins[0].load()

@@ -14,7 +14,7 @@ from importlib import import_module
 from types import ModuleType
 from typing import Any, Final, cast
 
-from keyhole.interrupts import delayed_interrupts
+from keyhole.interrupts import delay_interrupts
 
 _FORK_SECONDS: Final = 30.0  # the longest wait of a fork for each lock
 
@@ -37,7 +37,7 @@ def interpreted_call_lock() -> AbstractContextManager[bool]:
 
 def import_numba() -> ModuleType:
     """Import and return Numba; Ctrl-C is delayed, since a partial import cannot be repaired."""
-    with compiler_lock(), delayed_interrupts():
+    with compiler_lock(), delay_interrupts():
         return import_module("numba")
 
 

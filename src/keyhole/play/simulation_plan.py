@@ -16,7 +16,7 @@ from keyhole.contract.problem import ROUND_COUNT_NAMES, Problem, metrics_for
 from keyhole.contract.state_arrays import FloatArray
 from keyhole.kernels.fingerprint import Kernel
 from keyhole.kernels.interpreted_mode import is_interpretation_requested
-from keyhole.metric import CLOCK, STOP_METRICS, Metric
+from keyhole.metric import LAST_FEEDBACK_TIME, STOP_METRICS, Metric
 from keyhole.results.curves import Curves
 from keyhole.validation import Range
 
@@ -322,7 +322,7 @@ class Plan:
         metrics = metrics_for(self.problem, details=self.details)
         if any(policy.verdicts for policy in self.policies.values()):
             metrics = (*metrics, *STOP_METRICS)
-        return (*metrics, CLOCK) if self.workers else metrics
+        return (*metrics, LAST_FEEDBACK_TIME) if self.workers else metrics
 
     def make_curves(self, values: Mapping[str, FloatArray]) -> Curves:
         """Return the simulated values of each policy, by label, together with their metrics."""

@@ -9,9 +9,9 @@ from keyhole.policy import (
     Kernel,
     Stream,
     float_array,
+    float_input,
     int_array,
-    integer_input,
-    number_input,
+    int_input,
     seek_pull,
 )
 from keyhole.resource.joint_distributions import KERNELS
@@ -43,10 +43,10 @@ class LimitedRunEnvironment(SampledEnvironment, Environment, abstract=True):
     )
     helpers: ClassVar[tuple[str, ...]] = ("draw", "gap")
 
-    arms = integer_input()
-    limit_count = integer_input()
+    arms = int_input()
+    limit_count = int_input()
     limits = float_array("limit_count")
-    true_best_arm = integer_input()
+    true_best_arm = int_input()
     gaps = float_array("arms", "limit_count")
     """Gain of the best pair less the gain of each pair."""
 
@@ -107,10 +107,10 @@ class ContinuousLimitEnvironment(LimitedRunEnvironment, abstract=True):
         metric for metric in LimitedRunEnvironment.metrics if metric.name != "best_pair_share"
     )
 
-    best_gain = number_input()
+    best_gain = float_input()
     # The arms' tables of gains differ in length: each array has the entries of all tables, arm by
     # arm.
-    table_length = integer_input()
+    table_length = int_input()
     table_starts = int_array("arms")
     """Start of each arm's table of gains; see `keyhole.resource.expected_gain.GainTable`."""
     table_ends = int_array("arms")

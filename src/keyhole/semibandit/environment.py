@@ -17,9 +17,9 @@ from keyhole.policy import (
     Kernel,
     Stream,
     float_array,
+    float_input,
     int_array,
-    integer_input,
-    number_input,
+    int_input,
     seek_pull,
     uniform,
 )
@@ -131,11 +131,11 @@ class LossEnvironment(Environment):
         Metric("estimates", "estimated threshold", per_arm=True, detail=True),
     )
 
-    arms = integer_input()
+    arms = int_input()
     means = float_array("arms")
     """Mean losses."""
     thresholds = float_array("arms")  # the least allocations with which losses are prevented
-    least_loss = number_input()
+    least_loss = float_input()
     """The expected loss of a round under the best allocation."""
 
     class State:
@@ -190,7 +190,7 @@ class JointLossEnvironment(LossEnvironment, abstract=True):
 
     helpers = ("draw",)
 
-    length = integer_input()
+    length = int_input()
     numbers = float_array("length")
     """Parameters of the distribution."""
 
@@ -234,7 +234,7 @@ ENVIRONMENTS: Final = (make_joint_environment(Days.__name__, Days.draw),)
 class ReplayEnvironment(LossEnvironment):
     """Environment that replays recorded days in order; regret is computed from recorded losses."""
 
-    length = integer_input()
+    length = int_input()
     numbers = float_array("length")
     """Losses, day after day."""
 

@@ -1,4 +1,4 @@
-"""API keys, which say what their holders may do with which studies."""
+"""API keys, each with a right, and a pattern of the studies for which it is valid."""
 
 import asyncio
 import ipaddress
@@ -20,7 +20,7 @@ from keyhole.study.storage import open_store
 from keyhole.validation import Range, check_choice, check_line, check_number
 
 RIGHTS: Final = ("read", "decide", "admin")  # each includes those before it
-_MAX_AGE: Final = 1.0  # seconds for which keys stay in memory; a revoked key works no longer
+_MAX_AGE: Final = 1.0  # seconds until keys are read again: so long a revoked key may still work
 _LIFETIMES: Final = Range(gt=0, le=100 * 365 * 86_400)  # in seconds, up to a century
 _ID_LENGTH: Final = 12
 
@@ -38,10 +38,10 @@ class ApiKey:
     right : str
         "read", "decide" or "admin"; each includes those before it.
     studies : str
-        The pattern of the studies that it sees, such as "shop-*".
+        The pattern of the studies that the key sees, such as "shop-*".
     until : float
-        The time when it ends, in seconds since 1970; for a revoked key, the time of revocation with
-        a minus sign.
+        The time when the key ends, in seconds since 1970. If it was revoked: minus the time of its
+        revocation.
     """
 
     digest: str
@@ -57,9 +57,9 @@ class ApiKey:
 
     def as_json(self) -> dict[str, str]:
         """Return what commands show of the key."""
-        until = datetime.fromtimestamp(abs(self.until), UTC).isoformat(timespec="seconds")
-        columns = {"id": self.id, "who": self.who, "right": self.right}
-        return columns | {"studies": self.studies, "until" if self.until > 0 else "revoked": until}
+        time_text = datetime.fromtimestamp(abs(self.until), UTC).isoformat(timespec="seconds")
+        entries = {"id": self.id, "who": self.who, "right": self.right, "studies": self.studies}
+        return entries | {"until" if self.until > 0 else "revoked": time_text}
 
     def can_see(self, study: str) -> bool:
         """Return whether the key sees a study."""
@@ -102,13 +102,13 @@ def add_key(
 
 
 def read_keys(storage: str) -> dict[str, ApiKey]:
-    """Return all keys of a database by their hashes, ended keys included."""
+    """Return all keys of a database by their hashes, also those that have ended."""
     with closing(open_store(storage, make=False)) as store:
         return {values[0]: ApiKey(*values) for values in store.api_keys()}
 
 
 def revoke_key(storage: str, id: str) -> ApiKey:
-    """End a key now; its row is kept, since a service of a database without rows needs no key."""
+    """End a key now; its row is kept, since a service needs no key if the database has no rows."""
     matches = [key for key in read_keys(storage).values() if key.id == id]
     if not matches:
         raise ValueError(f"id must be that of a key (keyhole serve key list), got {id!r}")
@@ -164,7 +164,7 @@ def _refuse_foreign_site(headers: Mapping[str, str]) -> None:
     """Refuse a request that a page of another site sends from a browser on this machine."""
     host = headers.get("host", "")
     origin = f"http://{host}"
-    # The first name is right if the header has no port, and the second if it has one.
+    # The first is the host's name if the header has no port, and the second if it has one.
     names = (host.strip("[]"), host.rsplit(":", 1)[0].strip("[]"))
     if not any(map(is_loopback, names)) or headers.get("origin", origin) != origin:
         raise MissingKeyError("without keys only programs on this machine are answered")

@@ -30,7 +30,7 @@ SETTINGS_VARIABLE: Final = "KEYHOLE_SERVE"
 """The environment variable that passes the settings to the processes of a service."""
 _LOG: Final = logging.getLogger("keyhole.serve")
 _REQUEST_ID: Final = re.compile(r"[\w.:/+=-]{1,100}", re.ASCII)
-_MOST_READ: Final = 64  # times the largest body: reading ends when more than this has come
+_MOST_READ: Final = 64  # of a body that is too long, in multiples of the largest allowed length
 # The upper bounds of the histogram's buckets, in seconds.
 _BOUNDS: Final = (0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1.0, 2.0, 5.0)
 _SECURITY_HEADERS: Final = [
@@ -47,7 +47,7 @@ _HEADERS_BY_STATUS: Final = {
 
 
 class Settings(msgspec.Struct, frozen=True, kw_only=True):
-    """The settings of a service, the same in all of its processes.
+    """The settings of a service, which are the same in all of its processes.
 
     Attributes
     ----------
@@ -81,7 +81,7 @@ class Metrics(CollectorRegistry):
         seconds = Histogram(
             "keyhole_request_seconds", "Time to answer", ["route"], registry=self, buckets=_BOUNDS
         )
-        # Cached, since finding a metric by its labels takes longer than counting.
+        # Cached, since to find a metric by its labels takes longer than to count.
         self.answers = cache(answers.labels)
         self.seconds = cache(seconds.labels)
         open_studies = Gauge("keyhole_open_studies", "Studies open now", registry=self)
@@ -110,8 +110,8 @@ def _sum_over_studies(studies: OpenStudies, count_name: str) -> int:
 class Service(Router):
     """A process of the service, with its open studies, keys and metrics.
 
-    Of Starlette's router it uses only the start and the end of the service: Starlette's routes and
-    middleware would take a sixth of the time of a request.
+    Starlette's router only starts and ends the service. Its routes and middleware are not used:
+    they would take a sixth of the time of a request.
     """
 
     def __init__(self, settings: Settings) -> None:
@@ -121,8 +121,8 @@ class Service(Router):
         super().__init__(lifespan=lambda _app: self.studies)
         self.metrics = Metrics(self.studies)
         self.openapi = make_openapi(version("keyhole"))
-        self._answers: list[dict[str, object]] = []  # not in the log yet
-        # Paths are matched as they were sent, since a study's name may have an encoded slash.
+        self._unlogged_answers: list[dict[str, object]] = []
+        # Paths are matched before they are decoded, since a study's name may have an encoded slash.
         self._route_tables: dict[re.Pattern[str], dict[str, Route]] = {}
         for route in (*ROUTES, *web_pages.PAGE_ROUTES):
             pattern = compile_path(route.path)[0]
@@ -144,8 +144,8 @@ class Service(Router):
         try:
             response = await self._respond(request, scope, receive)
         except Exception as error:
-            response = _make_refusal(error, request, request_id)
-        # As bytes: Starlette's mapping of headers takes a tenth of the time of a request.
+            response = _make_problem_response(error, request, request_id)
+        # As bytes, since Starlette's mapping of headers takes a tenth of the time of a request.
         own_names = {name for name, _ in response.raw_headers}
         response.raw_headers += [item for item in _SECURITY_HEADERS if item[0] not in own_names]
         response.raw_headers.append((b"x-request-id", request_id.encode()))
@@ -153,9 +153,9 @@ class Service(Router):
         seconds = time.perf_counter() - started_at
         self.metrics.answers(route_name, response.status_code).inc()
         self.metrics.seconds(route_name).observe(seconds)
-        if not self._answers:
+        if not self._unlogged_answers:
             asyncio.get_running_loop().call_soon(self._log_answers)
-        self._answers.append(
+        self._unlogged_answers.append(
             {
                 "id": request_id,
                 "who": request.key.who,
@@ -172,12 +172,12 @@ class Service(Router):
 
         A record for each answer took a fifth of the time of a request.
         """
-        answers = self._answers
-        self._answers = []
+        answers = self._unlogged_answers
+        self._unlogged_answers = []
         _LOG.info("answer", extra={"entries": answers})
 
     async def _respond(self, request: Request, scope: Scope, receive: Receive) -> Response:
-        """Return the answer to a request; raise an error if it is refused or fails."""
+        """Return the answer to a request; raise the error of a request that is refused or fails."""
         route = request.route = self._find_route(scope, request)
         headers = request.headers
         if route.right is not None:
@@ -186,7 +186,7 @@ class Service(Router):
                 headers.setdefault("authorization", f"Bearer {key}")
             request.key = await self.keys.find(headers)
             if route.is_about_study and not request.key.can_see(request.path["study"]):
-                raise UnknownStudyError  # the answer does not show whether there is such a study
+                raise UnknownStudyError  # as if there were no study of this name
             request.key.check_right(route.right)
         if route.body_type is not None:
             content = await _read_body(receive, self.settings.max_body)
@@ -207,7 +207,7 @@ class Service(Router):
         return _make_response(route, result)
 
     def _find_route(self, scope: Scope, request: Request) -> Route:
-        """Return the route of a request, and set the request's `path`."""
+        """Return the route of a request, and set `request.path`."""
         raw_path = scope["raw_path"].decode("latin-1")
         for pattern, route_by_method in self._route_tables.items():
             if match := pattern.fullmatch(raw_path):
@@ -219,8 +219,8 @@ class Service(Router):
         raise problem_documents.UnknownRouteError("see /v1/openapi.json")
 
 
-def _make_refusal(error: Exception, request: Request, request_id: str) -> Response:
-    """Return the answer to a request that failed."""
+def _make_problem_response(error: Exception, request: Request, request_id: str) -> Response:
+    """Return the answer to a request that was refused or failed; log what is not its own fault."""
     document = problem_documents.make_document(error, request_id)
     if document.status >= 500:
         _LOG.error(document.title, exc_info=error, extra={"entries": [{"id": request_id}]})
@@ -233,14 +233,12 @@ def _make_refusal(error: Exception, request: Request, request_id: str) -> Respon
 
 
 async def _read_body(receive: Receive, max_size: int) -> bytearray:
-    """Return the body; refuse a body that is too long.
-
-    `RequestDeadlineProtocol` refuses a body that is too late.
-    """
+    """Return the body of a request; refuse a body that is too long."""
     body = bytearray()
     size = 0
     message: Message = {"more_body": True}
-    # A body that is too long is read, but not kept: most clients send all before they read.
+    # Of a body that is too long, the rest is read, too, but not kept: most clients send the whole
+    # body before they read the answer.
     while message.get("more_body") and size <= _MOST_READ * max_size:
         message = await receive()
         if message["type"] == "http.disconnect":
@@ -265,7 +263,7 @@ def _make_response(route: Route, result: object) -> Response:
 
 
 def _plain_value(value: Any) -> object:
-    """Return a number of NumPy as a Python number, and a mapping as a dict."""
+    """Return a value that JSON can hold for a number of NumPy, or for a mapping."""
     return value.item() if hasattr(value, "item") else dict(value)
 
 

@@ -32,7 +32,7 @@ class Telling(Struct, forbid_unknown_fields=True):
 
 
 class TellManyBody(Struct, forbid_unknown_fields=True):
-    """The feedback of many decisions."""
+    """The feedback of many decisions, each with the id of its decision."""
 
     tellings: Annotated[list[Telling], Meta(min_length=1, max_length=1000)]
 

@@ -7,7 +7,7 @@ import msgspec
 
 
 class JsonFormatter(logging.Formatter):
-    """Formatter that writes a line of JSON for each entry of a record; without entries, one line.
+    """Formatter that writes a record as lines of JSON: one for each of its `entries`, or just one.
 
     Examples
     --------
@@ -17,7 +17,7 @@ class JsonFormatter(logging.Formatter):
     """
 
     def format(self, record: logging.LogRecord) -> str:
-        """Return the lines."""
+        """Return the lines of a record."""
         content: dict[str, object] = {
             "time": datetime.fromtimestamp(record.created, UTC).isoformat(),
             "level": record.levelname.lower(),

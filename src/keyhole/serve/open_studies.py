@@ -15,7 +15,10 @@ _LOG: Final = logging.getLogger("keyhole.serve")
 
 
 class OpenStudy(AsyncStudy):
-    """A study that is open or is being opened, with the number of requests that use it."""
+    """A study that is open or is being opened, with the number of requests that use it.
+
+    Once the study is open, it has an attribute `study`.
+    """
 
     opening: "asyncio.Future[None]"
 
@@ -26,9 +29,9 @@ class OpenStudy(AsyncStudy):
 
 
 class OpenStudies:
-    """The open studies by name, the last used at the end; at most `max_open` of them.
+    """The open studies of a process, at most `max_open`, which close at the end of ``async with``.
 
-    The end of an ``async with`` closes them.
+    They are kept by name, the last used at the end.
     """
 
     def __init__(self, storage: str, policy_names: list[str], max_open: int) -> None:
@@ -36,8 +39,8 @@ class OpenStudies:
         self._policies = import_user_policies(policy_names)
         self._max_open = max_open
         self._studies: OrderedDict[str, OpenStudy] = OrderedDict()
-        # A request has one of `max_open` slots while it uses a study. A request that opens a study
-        # has a slot, too: if `max_open` others are open, one of them is unused and can be closed.
+        # A request needs one of `max_open` slots to open or use a study. So if `max_open` studies
+        # are open when a request opens another, at least one of them is unused, and can be closed.
         self._slots = asyncio.Semaphore(max_open)
 
     @property
@@ -46,10 +49,10 @@ class OpenStudies:
         return [study.study for study in list(self._studies.values()) if hasattr(study, "study")]
 
     async def use(self, name: str, handle: Callable[[OpenStudy], Awaitable[object]]) -> object:
-        """Call a function with a study, which stays open meanwhile; return the result."""
+        """Call a function with a study, which stays open during the call; return the result."""
         async with self._slots:
             study = self._studies.get(name)
-            # A study that failed to open is opened anew, since the failure may have been temporary.
+            # If a study failed to open, it is opened again, since the failure may be over.
             if study is None or (study.opening.done() and not hasattr(study, "study")):
                 study = OpenStudy.open(self._storage, name, policies=self._policies)
                 study.opening = asyncio.ensure_future(self._open(name, study))
@@ -57,7 +60,7 @@ class OpenStudies:
             self._studies.move_to_end(name)
             study.user_count += 1
             try:
-                # Shielded: when this request is cancelled, others may wait for the same opening.
+                # Shielded: if this request is cancelled, others may still wait for the study.
                 await asyncio.shield(study.opening)
                 return await handle(study)
             except (StoreError, UnknownStudyError):
@@ -75,7 +78,7 @@ class OpenStudies:
             await self._close_if_unused(name, study)
 
     async def _open(self, name: str, new_study: OpenStudy) -> None:
-        """Open a study; if too many are open, close those that were used longest ago."""
+        """Open a study; if too many are open, close unused ones, the longest unused first."""
         for other_name, study in list(self._studies.items()):
             if len(self._studies) <= self._max_open:
                 break
@@ -89,7 +92,7 @@ class OpenStudies:
             await new_study
         except UnknownStudyError:
             raise
-        except (ValueError, OSError) as error:  # the file is gone, or the policy not known here
+        except (ValueError, OSError) as error:  # the file is gone, or the policy is not known here
             raise StoreError(str(error)) from error
 
     async def _close_if_unused(self, name: str, study: OpenStudy) -> None:

@@ -36,7 +36,7 @@ def make_openapi(version: str) -> JsonObject:
 
 
 def _describe_route(route: Route, schemas: dict[type, JsonObject]) -> JsonObject:
-    """Return the operation of a route."""
+    """Return the OpenAPI operation of a route."""
     response: JsonObject = {"description": "done"}
     operation: JsonObject = {
         "operationId": route.handler.__name__,
@@ -50,13 +50,13 @@ def _describe_route(route: Route, schemas: dict[type, JsonObject]) -> JsonObject
         content = {"application/json": {"schema": schemas[route.body_type]}}
         operation["requestBody"] = {"content": content, "required": route.handler is not ask}
     if route.right is not None:
-        operation["security"] = [{"key": []}, {}]
+        operation["security"] = [{"key": []}, {}]  # a key, or none while the database has no keys
         operation["description"] = f"The key needs the right `{route.right}`."
     return operation
 
 
 def _list_parameters(route: Route) -> Iterable[JsonObject]:
-    """Yield the parameters in the path and the query, and the idempotency key if one is taken."""
+    """Yield the parameters in a route's path, headers and query."""
     for name in compile_path(route.path)[2]:
         yield {"name": name, "in": "path", "required": True, "schema": {"type": "string"}}
     if route.handler in (ask, ask_many):
@@ -69,7 +69,7 @@ def _list_parameters(route: Route) -> Iterable[JsonObject]:
 
 
 def _describe_problems(route: Route, schemas: dict[type, JsonObject]) -> JsonObject:
-    """Return by status the answers to requests that fail, described by the names of problems."""
+    """Return the answers to failed requests by status; each lists the names of its problems."""
     errors: list[type[Exception]] = [*route.problems, DamagedError, StoreError]
     if route.right is not None:
         errors += [problems.MissingKeyError, problems.InvalidKeyError, problems.MissingRightError]

@@ -10,6 +10,7 @@ from keyhole import study
 from keyhole.study import errors
 
 
+# The docstring of an error is the title of its problem.
 class MissingKeyError(Exception):
     """A key is needed."""
 
@@ -47,7 +48,8 @@ class ProblemDocument(msgspec.Struct, omit_defaults=True):
 _SEE_LOG: Final = "the log of the service says why"
 # The types of problems: status, name, title and detail, and the classes of errors. By default the
 # name is made from the class, the title is the class's docstring, and the detail is the text of the
-# error. A row has a detail if that text could name a file, another study, or code.
+# error. A row has a detail of its own if the text of the error could name a file, another study, or
+# code.
 _TYPES: Final[dict[tuple[int, *tuple[str, ...]], tuple[type[Exception], ...]]] = {
     (400, "malformed", "The body is not JSON in UTF-8."): (msgspec.DecodeError,),
     (400, "malformed", "The body is not JSON in UTF-8.", "nested too deep"): (RecursionError,),

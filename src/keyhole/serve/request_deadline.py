@@ -1,4 +1,4 @@
-"""Uvicorn's protocol with a deadline for requests, and a limit of their headers."""
+"""Uvicorn's protocol with a deadline for requests, and a limit on the size of their headers."""
 
 import asyncio
 from math import inf
@@ -11,10 +11,11 @@ _MAX_HEADERS: Final = 1 << 16  # bytes, the first line included
 
 
 class RequestDeadlineProtocol(HttpToolsProtocol):
-    """A connection that is closed if its next request is late, or has long headers.
+    """A connection that is closed if its next request comes too late, or has too long headers.
 
-    The deadline is that of the whole request, with its body. Without it a few hundred silent
-    connections would keep all others out. The parser takes quadratic time for endless headers.
+    A request, with its body, must come within `request_seconds`. Without this deadline, a few
+    hundred silent connections would keep all others out. Headers are limited, since the parser
+    takes time that is quadratic in their length.
     """
 
     request_seconds: ClassVar[float] = 20.0
@@ -23,7 +24,7 @@ class RequestDeadlineProtocol(HttpToolsProtocol):
         """Begin to wait for the first request."""
         super().connection_made(transport)
         self._header_size = 0
-        self._waiting_since = self.loop.time()
+        self._waiting_since = self.loop.time()  # infinite while no request is awaited
         self._check_deadline()
 
     def connection_lost(self, exc: Exception | None) -> None:
@@ -32,7 +33,7 @@ class RequestDeadlineProtocol(HttpToolsProtocol):
         self._timer.cancel()
 
     def data_received(self, data: bytes) -> None:
-        """Read data; stop waiting once a request is complete, and begin again with later data."""
+        """Read data; stop waiting at the end of a request, and wait again at the next data."""
         super().data_received(data)
         if self.cycle is not None and not (self.cycle.more_body or self.cycle.response_complete):
             self._waiting_since = inf
@@ -45,7 +46,7 @@ class RequestDeadlineProtocol(HttpToolsProtocol):
             self._end("431 Request Header Fields Too Large")
 
     def _check_deadline(self) -> None:
-        # A timer for each request would take a tenth of the processor time of the request.
+        # One timer serves all requests: one for each would take a tenth of their processor time.
         seconds_left = self._waiting_since + self.request_seconds - self.loop.time()
         if seconds_left > 0.0:
             seconds = min(seconds_left, self.request_seconds)

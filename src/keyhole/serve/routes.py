@@ -24,14 +24,14 @@ from keyhole.validation import check_line, short_repr
 if TYPE_CHECKING:
     from keyhole.serve.app import Service
 
-# The arguments of `Study.ask` and `Study.ask_many` that are no context.
+# The arguments of `Study.ask` and `Study.ask_many` that are not values of the context.
 _RESERVED_NAMES: Final = ("key", "exclude", "metadata", "n")
 _JSON_LINES: Final = "application/x-ndjson"
 
 
 @dataclass
 class Request:
-    """A request, with what the service finds out about it before its handler runs.
+    """A request; the service sets its attributes before the handler of the route runs.
 
     Attributes
     ----------
@@ -44,7 +44,7 @@ class Request:
     route : Route or None
         The route; None if no route has the path and the method.
     key : ApiKey
-        The key with the rights of the request; `NOBODY` if none is needed or accepted.
+        The key that the request is made with; `NOBODY` if none is needed, or none was accepted.
     body, query : object
         The body and the query, of the types that the route gives.
     """
@@ -68,7 +68,7 @@ class Route:
     Attributes
     ----------
     method, path : str
-        If the path has ``{study}``, the route is about a study. The study is open while the handler
+        If the path has ``{study}``, the route is about a study, which is open while the handler
         runs, unless the method is DELETE.
     right : str or None
         The right that a key must have; None if no key is needed.
@@ -197,7 +197,7 @@ async def create_study(request: Request) -> object:
     if name.strip() in ("", ".", ".."):  # programs leave such a part out of a path
         raise ValueError(f"name must not be '.', '..' or blank, got {short_repr(name)}")
     if not request.key.can_see(name):
-        # The answer does not show whether there is such a study.
+        # The same answer whether or not there is such a study.
         raise MissingRightError(f"name must fit the pattern of the key, {request.key.studies}")
     async with AsyncStudy.create_from(request.service.settings.storage, table) as opened:
         return await asyncio.to_thread(_describe_study, opened.study)

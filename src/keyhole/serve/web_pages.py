@@ -25,7 +25,7 @@ _SCRIPT_ELEMENT: Final = re.compile(r"<script>(.*?)</script>", re.DOTALL)
 
 @dataclass(frozen=True)
 class Block:
-    """Block of a page from a template of the service.
+    """Block of a page that a template of the service renders.
 
     Attributes
     ----------
@@ -52,27 +52,29 @@ def check_origin(headers: Mapping[str, str]) -> None:
 
 
 def _make_response(page: Page, status: int = 200) -> Response:
-    """Return the answer with a page, on which browsers run only Keyhole's scripts."""
+    """Return the answer with a page, on which browsers run no scripts but Keyhole's."""
     policy = (
         f"default-src 'none'; script-src {_script_hashes()}; style-src 'unsafe-inline'; "
         "img-src data:; connect-src 'self'; form-action 'self'; base-uri 'none'; "
         "frame-ancestors 'none'"
     )
-    # Without a referrer a browser leaves out the origin of a form, which `check_origin` needs.
+    # With "no-referrer", as on other answers, browsers leave out the origin of a form, which
+    # `check_origin` needs.
     headers = {"Content-Security-Policy": policy, "Referrer-Policy": "same-origin"}
     return HTMLResponse(page_html(page), status, headers)
 
 
 @cache
 def _script_hashes() -> str:
-    """Return the hashes of the scripts of all pages, taken from a page without users' texts."""
+    """Return the hashes of the scripts of all pages, by which browsers know these scripts."""
+    # A page without texts of users has no scripts of theirs.
     html = page_html(Page(title="Keyhole", answer=[Block("navigation", 0)]))
     digests = [sha256(script.encode()).digest() for script in _SCRIPT_ELEMENT.findall(html)]
     return " ".join(f"'sha256-{base64.b64encode(digest).decode()}'" for digest in digests)
 
 
 def make_problem_page(document: ProblemDocument) -> Response:
-    """Return the page of a problem; if a key is needed, with the form to log in."""
+    """Return the page of a problem, with the form to log in if a key is needed."""
     blocks: list[PageBlock] = [Answer(document.title)]
     if document.status == 401:
         blocks.append(Block("log_in"))
@@ -100,7 +102,7 @@ async def list_page(request: Request) -> Response:
 
 async def study_page(request: Request, study: OpenStudy) -> Response:
     """Show a study; answer 204 if the browser already shows its last event."""
-    # Browsers ask every few seconds, mostly when there are no new events.
+    # Browsers ask every few seconds, and mostly there are no new events.
     seq = await study.event_count
     if request.query.seq == seq:
         return Response(status_code=204)
@@ -170,7 +172,7 @@ def _parse_fact(line: str) -> tuple[str, object]:
         return name.strip(), text.strip()
 
 
-# The service answers a form by sending the browser to a page.
+# A route whose handler reads a form, and sends the browser to a page.
 _make_form_route: Final = partial(Route, "POST", body_type=JsonObject, is_page=True)
 _PAGE: Final = "/studies/{study}"
 PAGE_ROUTES: Final = (

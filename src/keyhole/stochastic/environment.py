@@ -5,15 +5,7 @@ from typing import Any, ClassVar, Final
 from keyhole.distributions import Bernoulli, Beta, Replay, TruncatedNormal
 from keyhole.distributions.sampler_dispatch import SampledEnvironment, with_sampler
 from keyhole.metric import PULLS, REGRET, REWARD, Metric
-from keyhole.policy import (
-    Environment,
-    Kernel,
-    Stream,
-    float_array,
-    int_array,
-    integer_input,
-    seek_pull,
-)
+from keyhole.policy import Environment, Kernel, Stream, float_array, int_array, int_input, seek_pull
 from keyhole.stochastic.setting import SETTING
 
 
@@ -34,7 +26,7 @@ class BanditEnvironment(SampledEnvironment, Environment, abstract=True):
     )
     helpers: ClassVar[tuple[str, ...]] = ("draw",)
 
-    arms = integer_input()
+    arms = int_input()
     gaps = float_array("arms")
     """Suboptimality gap of each arm."""
 

@@ -233,7 +233,7 @@ class ArmMean:
     assumed : int
         How many of the values nobody told: they were assumed when their decisions expired
         (``on_timeout="no_reward"``). If some feedback lacks the number, the count is not known, and
-        0 stands for it. A flag is never lacking: it counts as not True if it is missing.
+        0 stands for it. A flag that is missing counts as not True.
     """
 
     told: int
@@ -254,8 +254,8 @@ def arm_means(counts: DecisionCounts) -> dict[str, dict[str, ArmMean]]:
     for arm, arm_name in enumerate(counts.arms.names):
         for field, values_by_arm in counts.told_values.items():
             told_values = values_by_arm.get(arm) or ToldValues()
-            # Feedback without a flag counts, since vocabularies may leave out a flag that is not
-            # True.
+            # The mean of a flag is the share of all feedback in which it is True: vocabularies may
+            # leave out a flag that is not True.
             is_flag = field in counts.flag_names
             if count := counts.told_counts[arm] if is_flag else len(told_values.values):
                 is_in_all_feedback = count == counts.told_counts[arm]
@@ -319,7 +319,7 @@ def _explain_intervals(counts: DecisionCounts) -> str:
 
 
 def _explain_pending(counts: DecisionCounts) -> str:
-    """Return how pending decisions may bias means, or which feedback means leave out; or ""."""
+    """Return how pending decisions may bias means, or what means leave out; "" if neither."""
     if counts.early_feedback:
         count = count_text(len(counts.early_feedback), "decision")
         text = f"Means leave out the feedback of {count} until all earlier decisions are settled"
@@ -375,8 +375,8 @@ def chances_to_be_highest(a: FloatArray, b: FloatArray) -> FloatArray:
     >>> chances_to_be_highest(np.array([2.0, 1.0]), np.array([1.0, 1.0])).round(3).tolist()
     [0.667, 0.333]
     """
-    # On the left of its peak a density falls over a length of a**-0.5, and far from it over 1 / a;
-    # on the right b takes the place of a.
+    # At its peak a density has the width (1 / a + 1 / b)**0.5. Far from the peak, it falls by a
+    # factor e over 1 / a on the left and 1 / b on the right. `widths` is no shorter than these.
     widths = np.maximum(a**-0.5, 1.0 / a) + np.maximum(b**-0.5, 1.0 / b)
     points = np.sort((np.log(a / b)[:, None] + widths[:, None] * _GRID).ravel())
     logits = points[:: max(1, len(points) // _MAX_POINTS), None]

@@ -185,7 +185,8 @@ class Definition:
             if present_value is not None and not np.array_equal(present_value, value):
                 if unit := self.policy.setting.facts[name].unit:
                     present_value = self.scale.from_unit(present_value, unit)
-                    value = self.scale.from_unit(value, unit)
+                    with suppress(TypeError):  # None, for example, was not converted
+                        value = self.scale.from_unit(value, unit)
                 raise ValueError(
                     f"{name} must be {present_value} as before, got {validation.short_repr(value)}"
                 )

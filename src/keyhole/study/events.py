@@ -1,13 +1,13 @@
 """The kinds of events in a study's log: their bodies, their checks, and their named values.
 
-The named values of an event, `Words`, have names of arms and rewards in the study's units. Numbers
-in a body have 8 bytes and are little-endian. ``asked again`` has no body; the others have:
+Named values (`Words`) have names of arms, and rewards in the study's units; in exports from 0 to 1.
+Numbers in a body have 8 bytes and are little-endian. ``asked again`` has no body; the others have:
 
 ``asked``
     round, context, decision, and counter and key of the policy's random stream after the decision;
     then the numbers of the excluded arms as bits, if there are any;
 ``told``, ``expired``
-    feedback, then notes if there are any; nothing if an expired decision has no feedback;
+    feedback, then notes if any; nothing if an expired decision is forgotten or asked again;
 ``told late`` (is learnt), ``told too late`` (is not), ``corrected`` (is learnt in place of the old)
     the decision's row (round, time, context, decision), then feedback and notes;
 ``sum told``
@@ -153,7 +153,7 @@ def _check_asked(state: "LogState", event: Row) -> None:
     if excluded_bits := event.body[size:]:
         numbers = state.decisions.excluded_arm_numbers(event.body)
         if not all(map(state.arms.is_in_use, numbers)) or pack_numbers(numbers) != excluded_bits:
-            raise ValueError("the arms that it excludes must be in use, with no zero byte after")
+            raise ValueError("excluded arms must be in use, and no zero byte may follow their bits")
         if not set(numbers).isdisjoint(state.decisions.arm_numbers(state.row_of_event(event))):
             raise ValueError("its decision must not be about an arm that it excludes")
 
@@ -185,7 +185,7 @@ def _check_told_late(state: "LogState", event: Row) -> None:
 
 def _check_late_feedback(state: "LogState", event: Row) -> None:
     if not is_decision_id(event.decision) or event.decision in state.pending:
-        raise ValueError(f"decision must be one that is over, got {short_repr(event.decision)}")
+        raise ValueError(f"decision must be a settled one, got {short_repr(event.decision)}")
     row, feedback = state.split_late_body(event.body)
     state.checker.check_pending_row(row)
     _check_feedback(state, event, row, feedback)

@@ -187,7 +187,7 @@ class _LogCheck:
         EventError
             With the reason.
         """
-        row, _ = state.split_late_body(event.body)  # of an event with a row
+        row, _ = state.split_late_body(event.body)  # used only for `_KINDS_WITH_ROW`
         why = ""
         if event.key is not None and event.key in self._keys:
             why = f"key must be new, got {event.key!r}"

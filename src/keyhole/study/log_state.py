@@ -78,7 +78,7 @@ class FeedbackCodec:
     Attributes
     ----------
     learnt_size : int
-        The number of bytes of the feedback without notes, which the policy does not learn.
+        The number of bytes of the feedback without its notes; the policy does not learn notes.
     """
 
     def __init__(self, vocabulary: StudyVocabulary, sizes: Mapping[str, int]) -> None:
@@ -333,7 +333,7 @@ class LogState:
             case events.POLICY_CHANGED:
                 self.apply_policy_change(event)
             case _:
-                raise ValueError(f"its kind is {event.kind}, which is no kind without a decision")
+                raise ValueError(f"its kind is {event.kind}, which no event without a decision has")
 
     def _apply_to_decision(self, event: Row, id: str) -> None:
         """Change the state as an event about a decision says."""
@@ -368,7 +368,7 @@ class LogState:
             case events.TOLD_TOO_LATE:
                 pass  # the policy learnt a reward of 0 when the decision expired
             case _:
-                raise ValueError(f"its kind is {event.kind}, which is no kind about a decision")
+                raise ValueError(f"its kind is {event.kind}, which no event about a decision has")
 
     def add_decision(self, id: str, row: bytes) -> None:
         """Add a decision that was handed out."""

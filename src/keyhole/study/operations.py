@@ -218,7 +218,7 @@ def ask_many(
     exclude: Sequence[str] = (),
     metadata: str = "",
 ) -> list[Decision | Exception]:
-    """Ask `n` times, with the idempotency keys ``key/0``, ``key/1``, ...; return the outcomes."""
+    """Ask `n` times; return decisions or errors. With `key`, keys are ``key/0``, ``key/1``, ..."""
     validation.check_integer("n", n, validation.Range(ge=1, le=_MAX_ITEMS))
     if key is not None:
         validation.check_line("key", key)

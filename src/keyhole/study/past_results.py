@@ -32,9 +32,9 @@ class PastDecision(NamedTuple):
     arm : str
         The name of the arm.
     reward : float or None
-        The reward; None if the decision is pending. In a file with conversions `_read_rows` sets 1
-        if the decision converted at any time, and `_outcomes_within_window` sets 1 if it converted
-        within the window. In any other case they set 0.
+        The reward; None if the decision is pending. In a file with conversions it is 1 if the
+        decision converted, otherwise 0. `_read_rows` counts a conversion at any time,
+        `_outcomes_within_window` only within the window.
     at : float, default 0
         When the decision was taken, in seconds since 1970; 0 if the time is not known.
     key : str, default ""
@@ -120,7 +120,7 @@ def _check_can_import(definition: Definition) -> None:
 
 
 def _check_arm_and_reward(state: State, arm_name: str, reward: float) -> None:
-    """Refuse an arm that is not in use, and a reward that the setting does not allow."""
+    """Refuse an arm that is not in use, and a reward that the study does not allow."""
     try:
         number = state.vocabulary.arm_number("arm", arm_name)
     except ValueError:
@@ -237,7 +237,7 @@ def _read_rows(
     """Return all rows of a file; refuse unknown arms, impossible rewards and repeated keys.
 
     Errors name file and line. Without keys, a warning counts the rows that repeat an earlier row,
-    if times are exact to the second.
+    if their times are exact to the second.
     """
     dates = csv_rows.DateParser(date_format)
     headings = {name: column for name, column in columns.items() if column is not None}
@@ -251,19 +251,19 @@ def _read_rows(
         if "reward" in fields:
             reward = csv_rows.parse_number(headings["reward"], fields["reward"], decimal)
         else:
-            reward = float(csv_rows.check_filled(headings["converted_at"], fields["converted_at"]))
+            reward = float(csv_rows.check_field(headings["converted_at"], fields["converted_at"]))
         if "shown_at" in fields:
             time_headings = headings["shown_at"], headings["converted_at"]
             shown_at, delay = csv_rows.parse_time_and_delay(
-                dates.seconds, time_headings, fields["shown_at"], fields["converted_at"]
+                dates.parse_seconds, time_headings, fields["shown_at"], fields["converted_at"]
             )
         _check_arm_and_reward(state, fields["arm"], reward)
         rows.append(PastDecision(fields["arm"], reward, shown_at, fields.get("key", ""), delay))
 
     names = csv_rows.check_column_names(**headings)
-    key_options: dict[str, Any] = {"identify": csv_rows.identify_moment}
+    key_options: dict[str, Any] = {"identify": csv_rows.identify_by_time}
     if key := headings.get("key"):  # the last of the columns
-        key_options = {"identify": lambda *texts: texts[-1], "identity": key, "is_key": True}
+        key_options = {"identify": lambda *texts: texts[-1], "identity_name": key, "is_key": True}
     csv_rows.read_rows(path, names, add_row, delimiter=delimiter, **key_options)
     return rows
 

@@ -627,7 +627,7 @@ class Study:
             The new policy. If there are decisions already, it must be able to learn from decisions
             of others (`keyhole.policy.Policy.off_policy`).
         **facts
-            Facts that the new policy needs and the study does not have.
+            Facts that the new policy needs and the study does not have, in the study's units.
         """
         if isinstance(policy, Policy):
             for cached_state in (self._writer, self._replica):
@@ -739,7 +739,7 @@ class Study:
         reward within the timeout. A success is told earlier than a failure is assumed, so an
         interval from all feedback told by now would not hold. Means and intervals therefore leave
         out all decisions after the oldest pending decision. All earlier decisions have their
-        feedback, and the intervals hold since feedback counts in the order of the decisions.
+        feedback, and in the order of the decisions an interval holds at all times.
 
         Parameters
         ----------
@@ -896,7 +896,7 @@ class Study:
         policy : Policy
             The other policy, of the same setting.
         **facts
-            Facts that the other policy needs and the study does not have.
+            Facts that the other policy needs and the study does not have, in the study's units.
 
         Raises
         ------
@@ -1009,7 +1009,7 @@ class Study:
         return write_page(Path(path), self.make_page())
 
     def plot(self, shows: "Shown" = "decisions", *, axes: "Axes | None" = None) -> "Axes":
-        """Draw a curve of each arm over the decisions: its decisions so far, or its mean so far.
+        """Draw a curve for each arm: its decisions so far, or the mean of its feedback so far.
 
         Parameters
         ----------

@@ -229,7 +229,7 @@ def _mean_axis(field: str, curves: Sequence[Curve]) -> Axis:
     if margin == 0.0:
         return Axis(title=title)
     values = [value for curve in curves for value in (*curve.y, *(curve.low or ()))]
-    # The axis does not begin below all values.
+    # The axis does not begin below the lowest value.
     return Axis(
         title=title, low=max(np.nanmin(values), min(means) - margin), high=max(means) + margin
     )

@@ -1,4 +1,4 @@
-"""The argument of every check of a policy: the policy, a problem, and methods that play them."""
+"""The argument of the checks of a policy or problem: both, with methods that play them."""
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
@@ -49,7 +49,7 @@ class CheckContext:
 
     def learner(self, replication: int = 0) -> Any:
         """Return a learner that knows the same quantities as the policy in a simulation."""
-        # Indices beyond arrays raise an IndexError here. The engine does not check them.
+        # In a learner, an index beyond an array raises an IndexError; the engine does not check.
         with bounds_checked():
             return make_learner(self.policy, self.facts, seed=self.seed, replication=replication)
 
@@ -76,8 +76,7 @@ class CheckContext:
             seed=self.seed,
             threads=threads,
             details=True,
-            # With None, short simulations would be interpreted, and compiled code would not be
-            # tested.
+            # Not the default, None, which interprets short simulations: compiled code is tested.
             interpreted=is_interpreted(),
         )
         return np.array([curves.values("it", metric)[-1] for metric in curves.metrics])
@@ -100,49 +99,49 @@ class CheckContext:
 
     @cached_property
     def simulated(self) -> NDArray[np.float64]:
-        """The metrics of the policy alone, simulated once, with which several checks compare."""
+        """What `simulate_metrics` returns; simulated once, since several checks compare with it."""
         return self.simulate_metrics()
 
     @cached_property
     def facts(self) -> dict[str, Any]:
-        """The known quantities of a simulation; a learner that knows them gives the same bits."""
+        """The known quantities of a policy in a simulation, which `learner` gives to a learner."""
         horizon = self.horizon
         plan = Plan.make(self.problem, [self.policy], horizon=horizon, checkpoints=None, seed=0)
         return plan.facts(self.policy, horizon)
 
     def play_through(self, replication: int) -> tuple[list[Decision], list[float]]:
-        """Return the decisions of a replication, and all metrics in the end."""
+        """Play a replication; return its decisions, and all metrics in the end."""
         learner, environment = self.start_game(replication)
         decisions = list(self.play_rounds(learner, environment))
         return decisions, list(environment.score(learner._recommend()).values())
 
     @cached_property
     def played(self) -> tuple[list[Decision], list[float]]:
-        """Decisions and metrics of the first replication, with which several checks compare."""
+        """What `play_through` returns for the first replication, played once for several checks."""
         return self.play_through(0)
 
     @cached_property
     def first_nan(self) -> str:
-        """A text about the first value that became NaN, and its round; "" if none did.
+        """What became NaN first, and in which round; "" if nothing did.
 
-        The policy recommends, and is scored, in every round of this game.
+        For this, the policy plays a game in which it recommends, and is scored, in every round.
 
         Raises
         ------
         AssertionError
             If a kernel reads or writes beyond an array.
         """
-        # The game of `played` cannot serve here: kernels that recommend and score may draw random
+        # The game of `played` will not do: kernels that recommend and score may draw random
         # numbers, which changes later rounds.
         learner, environment = self.start_game()
         text = ""
         try:
             for _ in self.play_rounds(learner, environment):
-                report = learner._recommend()
-                for name, values in (learner.state | report).items():
+                recommendation = learner._recommend()
+                for name, values in (learner.state | recommendation).items():
                     if not text and np.isnan(values).any():
                         text = f"{name} became NaN in round {learner.rounds}"
-                environment.score(report)
+                environment.score(recommendation)
         except IndexError as error:
             raise AssertionError(
                 f"{self.policy}: a kernel reads or writes beyond an array in round {learner.rounds}"

@@ -12,16 +12,16 @@ from keyhole.kernels.interpreter.error_explanation import NotInterpretedError
 from keyhole.testing.check_context import CheckContext
 from keyhole.testing.pending_checks import PolicyWithPending, pending_modes
 
-Arrays = Mapping[str, NDArray[Any]]
-_MOST_PENDING = 2  # decisions at a time
+Groups = Mapping[str, Mapping[str, NDArray[Any]]]
+_MOST_PENDING = 2  # decisions that wait for feedback when the next is taken
 
 
 def interpreted_and_compiled_agree(subject: CheckContext) -> None:
     """Check that interpreted and compiled kernels write the same values, in every round.
 
-    They may differ if an integer exceeds 64 bits, or if a variable is an integer in one branch and
-    a float in another. Learner, environment and engine are compared. If something that the policy
-    uses cannot be interpreted, there is a warning.
+    The check plays a learner, a simulation, and a policy with pending decisions. Values differ, for
+    example, if an integer exceeds 64 bits, or if a variable is an integer in one branch and a float
+    in another. If something that the policy uses cannot be interpreted, there is only a warning.
     """
     try:
         _compare_learners(subject)
@@ -33,12 +33,12 @@ def interpreted_and_compiled_agree(subject: CheckContext) -> None:
 
 
 def _compare_learners(subject: CheckContext) -> None:
-    pairs = _make_pair(lambda: (subject.learner(), subject.environment()))
-    # Both learners are compared after each round, since the first difference causes later ones.
+    games = _make_both(subject.start_game)
+    # Both games are compared after each round, since the first difference causes later ones.
     for t in range(1, subject.horizon + 1):
-        if pairs[0][0].is_done:
+        if games[0][0].is_done:
             break
-        for learner, environment in pairs:
+        for learner, environment in games:
             environment.play_round(learner)
             environment.score(learner._recommend())
         groups = [
@@ -52,7 +52,7 @@ def _compare_learners(subject: CheckContext) -> None:
                 "a metric": environment._metrics,
                 "the stream": {"rng": learner._rng, "rng of the environment": environment._rng},
             }
-            for learner, environment in pairs
+            for learner, environment in games
         ]
         _refuse_difference(subject, f"round {t} of a learner", *groups)
 
@@ -60,32 +60,32 @@ def _compare_learners(subject: CheckContext) -> None:
 def _compare_engines(subject: CheckContext) -> None:
     groups = [
         {"a metric": dict(zip(subject.metrics, values, strict=True))}
-        for values in _make_pair(subject.simulate_metrics)
+        for values in _make_both(subject.simulate_metrics)
     ]
     _refuse_difference(subject, f"a simulation of {subject.horizon} rounds", *groups)
 
 
 def _compare_pending(subject: CheckContext, mode: str) -> None:
-    # Decisions are told out of order, as in a study.
-    pairs = _make_pair(lambda: (PolicyWithPending(subject, mode), subject.environment(), []))
+    games = _make_both(lambda: (PolicyWithPending(subject, mode), subject.environment(), []))
     for t in range(1, subject.horizon + 1):
-        for pending, environment, decisions in pairs:
-            decisions.append(pending.ask(environment, decisions))
-            if len(decisions) > _MOST_PENDING:
-                pending.tell(decisions.pop(t % _MOST_PENDING))
+        for policy, environment, rows in games:
+            rows.append(policy.ask(environment, rows))
+            # Feedback is told out of order, as in a study.
+            if len(rows) > _MOST_PENDING:
+                policy.tell(rows.pop(t % _MOST_PENDING))
         groups = [
             {
-                "the decision": pending.decision_views,
-                "the state": pending.views,
-                "the stream": {"rng": pending.stream_position},
+                "the decision": policy.decision_views,
+                "the state": policy.views,
+                "the stream": {"rng": policy.stream_position},
             }
-            for pending, _, _ in pairs
+            for policy, _, _ in games
         ]
         _refuse_difference(subject, f"round {t} with decisions pending ({mode!r})", *groups)
 
 
-def _make_pair(make: Callable[[], Any]) -> list[Any]:
-    """Return what a function makes with compiled kernels, and with interpreted ones."""
+def _make_both(make: Callable[[], Any]) -> list[Any]:
+    """Return what a function makes with compiled kernels, and what it makes with interpreted."""
     results = []
     for is_interpreted in (False, True):
         with interpreted(is_interpreted):
@@ -94,16 +94,16 @@ def _make_pair(make: Callable[[], Any]) -> list[Any]:
 
 
 def _refuse_difference(
-    subject: CheckContext, where: str, compiled: Mapping[str, Arrays], python: Mapping[str, Arrays]
+    subject: CheckContext, where: str, compiled_groups: Groups, interpreted_groups: Groups
 ) -> None:
-    """Refuse compiled and interpreted arrays, by group and name, that differ in an entry."""
-    for group, arrays in compiled.items():
-        for name, array in arrays.items():
-            python_array = python[group][name]
+    """Refuse arrays of compiled and interpreted kernels, by group and name, that differ."""
+    for group, arrays in compiled_groups.items():
+        for name, compiled in arrays.items():
+            in_python = interpreted_groups[group][name]
             # NaN agrees with NaN: another check refuses policies that make it.
-            is_different = (array != python_array) & ~(np.isnan(array) & np.isnan(python_array))
+            is_different = (compiled != in_python) & ~(np.isnan(compiled) & np.isnan(in_python))
             for index in np.argwhere(np.atleast_1d(is_different)).tolist():
-                values = (np.atleast_1d(a)[tuple(index)].item() for a in (array, python_array))
+                values = (np.atleast_1d(a)[tuple(index)].item() for a in (compiled, in_python))
                 raise AssertionError(
                     f"{subject.policy}: interpreted and compiled kernels differ in {where}: "
                     f"{group}, {name}{index}, is {next(values)} compiled, and {next(values)} "

@@ -1,4 +1,4 @@
-"""Checks of a policy that decides while earlier decisions wait for their outcome, as in a study."""
+"""Checks of a policy that decides while earlier decisions wait for feedback, as in a study."""
 
 import warnings
 from collections.abc import Iterator, Sequence
@@ -20,7 +20,7 @@ _PENDING_AT_A_TIME: Final = 4
 
 
 class PolicyWithPending:
-    """A policy with pending decisions: its state, and a copy that also has imputed feedback."""
+    """A policy with pending decisions: its state, and a copy that learns imputed feedback, too."""
 
     def __init__(self, subject: CheckContext, mode: str) -> None:
         self._policy = policy = subject.policy
@@ -37,10 +37,10 @@ class PolicyWithPending:
         self._words = np.array([subject.seed, 0, 0, 0], np.uint64)
         self._imputes = mode == "impute"
         self._run(self.cells, np.zeros(1), 0, 0, INIT)
-        # A policy that ignores pending decisions decides on the state itself.
+        # A policy that ignores pending decisions needs no copy: it decides on the state itself.
         self.copy = self.cells.copy() if self._imputes else self.cells
-        # The plan has the starts of inputs, state, context, decision, feedback, report. A row for
-        # `DECIDE` holds context and decision; a row for `TELL` holds the feedback after them, too.
+        # The plan has the cells where inputs, state, context, decision, feedback and report begin.
+        # A row for `DECIDE` holds context and decision; a row for `TELL` also holds the feedback.
         starts = self._plan[1:6].tolist()
         self.state = slice(starts[0], starts[1])
         self._context = slice(starts[1], starts[2])
@@ -51,15 +51,15 @@ class PolicyWithPending:
     def ask(
         self, environment: InteractiveEnvironment, pending_rows: Sequence[FloatArray]
     ) -> FloatArray:
-        """Decide while other decisions are pending; return the row of decision and feedback."""
+        """Decide while others are pending; return the row with the decision and its feedback."""
         for name, value in environment.observe().items():
             self._context_views[name][...] = value
-        # The context was written into the cells, but the decision is taken on the copy.
+        # The views of the context are in the cells, but the decision is taken on the copy.
         self.copy[self._context] = self.cells[self._context]
         # A policy that ignores pending decisions is not shown them.
         pending_rows = pending_rows if self._imputes else ()
         width = ROW_HEADER + self._context_and_decision.stop - self._context_and_decision.start
-        # The zero is not read: NumPy refuses to concatenate an empty list.
+        # The zero is not read; without it, NumPy would refuse to concatenate an empty list.
         rows = np.concatenate([*(row[:width] for row in pending_rows), np.zeros(1)])
         if not self._run(self.copy, rows, environment.rounds, len(pending_rows), DECIDE):
             raise AssertionError(self._policy.refusal(f"round {environment.rounds}"))
@@ -69,15 +69,14 @@ class PolicyWithPending:
         return np.concatenate([[environment.rounds, 0.0], self.cells[self._context_to_feedback]])
 
     def tell(self, row: FloatArray) -> None:
-        """Learn from one decision."""
+        """Learn from one decision and its feedback."""
         self._run(self.copy, row, int(row[0]), 1, TELL)
 
-    def state_if_told(self, row: FloatArray, stream: Words) -> Words:
-        """Return the state, as bits, that the policy would have after it is told a row.
+    def try_tell(self, row: FloatArray, stream: Words) -> Words:
+        """Return the bits of the state after a row is told; then restore the state.
 
-        `stream` is the position of the policy's stream at that time.
+        `stream` is the position in the policy's stream from which its update draws.
         """
-        # The state is restored in the end, since the same row is told again in another state.
         cells = self.cells.copy()
         words_before = self._words.copy()
         self._words[:2] = stream
@@ -88,8 +87,7 @@ class PolicyWithPending:
         return bits
 
     def state_bits(self) -> Words:
-        """Return the state as bits."""
-        # As bits, NaN equals itself, and -0.0 differs from 0.0.
+        """Return the state as bits, in which NaN equals itself, and -0.0 differs from 0.0."""
         views = [view.ravel().view(np.uint64) for view in self.views.values()]
         return np.concatenate([np.zeros(0, np.uint64), *views])
 
@@ -102,7 +100,7 @@ class PolicyWithPending:
         return int(self._step(self.cells, copy, self._plan, rows, self._words, t, count, operation))
 
 
-def _declaration_advice(subject: CheckContext) -> str:
+def _advise_waiting(subject: CheckContext) -> str:
     """Return the advice for a policy that declares a mode it does not support."""
     return f'declare `pending = ("wait",)` in the class {type(subject.policy).__name__}'
 
@@ -113,7 +111,7 @@ def pending_modes(policy: Policy) -> Iterator[str]:
 
 
 def one_at_a_time_nothing_is_pending(subject: CheckContext) -> None:
-    """Check that `pending` changes no decision if each has its feedback before the next is made."""
+    """Check that no mode changes a decision if feedback always comes before the next decision."""
     expected_decisions, _ = subject.played
     for mode in pending_modes(subject.policy):
         policy = PolicyWithPending(subject, mode)
@@ -123,7 +121,7 @@ def one_at_a_time_nothing_is_pending(subject: CheckContext) -> None:
             assert decision_as_numbers(policy.decision_views) == decision, (
                 f"{subject.policy}: with nothing pending, {mode!r} changed the decision of round "
                 f"{t}: what `select` writes into the state is lost with the copy; "
-                f"{_declaration_advice(subject)}"
+                f"{_advise_waiting(subject)}"
             )
 
 
@@ -147,15 +145,15 @@ def _compare_with_late_feedback(subject: CheckContext) -> None:
         row = policy.ask(environment, ())
         bits_after_first = policy.state_bits()
         stream = policy.stream_position
-        bits_at_once = policy.state_if_told(row, stream)
+        bits_at_once = policy.try_tell(row, stream)
         later_row = policy.ask(environment, (row,))
         is_unchanged = policy.state_bits() == bits_after_first
-        bits_later = policy.state_if_told(row, stream)
-        # Numbers that the later decision changed are left out, since the two states differ in them
-        # anyway. Both updates draw from the same position of the stream.
+        bits_later = policy.try_tell(row, stream)
+        # Numbers that the later decision itself changed are not compared. Both updates draw from
+        # the same position of the stream.
         assert (bits_at_once[is_unchanged] == bits_later[is_unchanged]).all(), (
             f"{subject.policy}: what it learns from the decision of round {int(row[0])} depends on "
-            f"a later decision; {_declaration_advice(subject)}"
+            f"a later decision; {_advise_waiting(subject)}"
         )
         policy.tell(later_row)
         policy.tell(row)
@@ -171,16 +169,16 @@ def pending_decisions_are_safe(subject: CheckContext) -> None:
         policy = PolicyWithPending(subject, mode)
         environment = subject.environment()
         rows: list[FloatArray] = []
-        draw = np.random.default_rng(subject.seed)
+        rng = np.random.default_rng(subject.seed)
         while environment.rounds < subject.horizon:
             state_before = policy.cells[policy.state].tobytes()
             try:
                 rows.append(policy.ask(environment, rows))
                 is_unchanged = policy.cells[policy.state].tobytes() == state_before
-                # Feedback is told in random order: in the order of the decisions, a policy that
-                # confuses them might pass.
+                # Feedback comes in random order. If it came in the order of the decisions, a policy
+                # that confuses them might pass.
                 if len(rows) == _PENDING_AT_A_TIME:
-                    policy.tell(rows.pop(draw.integers(_PENDING_AT_A_TIME)))
+                    policy.tell(rows.pop(rng.integers(_PENDING_AT_A_TIME)))
             except IndexError as error:
                 raise AssertionError(
                     f"{subject.policy}: with decisions pending, a kernel reads or writes beyond an "

@@ -25,7 +25,7 @@ from keyhole.testing.check_context import REPLICATIONS, CheckContext, decision_a
 from keyhole.testing.interpreter_checks import interpreted_and_compiled_agree
 from keyhole.validation import DEFAULT_SEED, check_choice
 
-_SIZES: Final = (1, 2, 1000)
+_ARM_COUNTS: Final = (1, 2, 1000)
 
 
 def _save_and_load(learner: Learner) -> Any:
@@ -49,8 +49,8 @@ def parameters_round_trip(subject: CheckContext) -> None:
         assert repr(read_policy) == repr(policy), f"{policy}: equal policies print differently"
     for name in values:
         try:
-            # Parameters identify learners and results. If a parameter could be changed, they would
-            # seem to be of another policy.
+            # Parameters identify learners and results. If a parameter were changed, they would seem
+            # to belong to another policy.
             setattr(policy, name, values[name])
         except AttributeError:
             continue
@@ -58,11 +58,8 @@ def parameters_round_trip(subject: CheckContext) -> None:
 
 
 def stays_within_its_arrays(subject: CheckContext) -> None:
-    """Check that no kernel reads or writes beyond an array.
-
-    It runs before the checks that use the engine, where indices are not checked.
-    """
-    # The property plays a game in which an index out of range raises an error.
+    """Check that no kernel reads or writes beyond an array."""
+    # To compute the property, a game is played in which such an index raises an AssertionError.
     assert subject.first_nan is not None
 
 
@@ -84,8 +81,7 @@ def acts_at_all(subject: CheckContext) -> None:
 
 def engine_is_deterministic(subject: CheckContext) -> None:
     """Check that a seed gives the same bits, in any number of threads and beside another policy."""
-    # One simulation tests all of this: it repeats an earlier simulation, but in three threads, and
-    # beside a second policy (the same policy under another label).
+    # One simulation is repeated in three threads, beside the same policy under another label.
     repeated_metrics = subject.simulate_metrics(subject.policy, threads=3)
     assert np.array_equal(subject.simulated, repeated_metrics), (
         f"{subject.policy}: run again, in three threads and beside another policy, it gave other "
@@ -94,15 +90,15 @@ def engine_is_deterministic(subject: CheckContext) -> None:
 
 
 def engine_and_learner_agree(subject: CheckContext) -> None:
-    """Check that a learner that plays a replication ends with the metrics of the simulation.
+    """Check that a learner and a simulation of the same replication end with equal metrics.
 
-    A learner receives feedback only, so this also shows that the policy does not read what its
+    A learner receives feedback only. So this also shows that the policy reads nothing that its
     setting hides.
     """
     simulated_metrics = subject.simulated
     last = REPLICATIONS - 1
     for replication, (_, metrics) in ((0, subject.played), (last, subject.play_through(last))):
-        # A game with a learner lacks the metrics of `STOP_METRICS`, which come last.
+        # A learner's game has no `STOP_METRICS`, which come last in a simulation.
         assert metrics == simulated_metrics[: len(metrics), replication].tolist(), (
             f"{subject.policy}: engine and learner differ in replication {replication}"
         )
@@ -112,18 +108,18 @@ def saving_changes_nothing(subject: CheckContext) -> None:
     """Check that saving and loading a learner at random moments changes no decision."""
     expected_decisions, _ = subject.played
     learner, environment = subject.start_game()
-    draw = np.random.default_rng(subject.seed)
-    # The learner is saved both while a decision is pending, when its file holds more, and between
-    # rounds.
-    after_ask, after_tell = (set(draw.choice(subject.horizon, 2).tolist()) for _ in range(2))
+    rng = np.random.default_rng(subject.seed)
+    # The learner is saved in up to two rounds while a decision is pending, when its file holds
+    # more, and in up to two after the feedback.
+    rounds_after_ask, rounds_after_tell = rng.choice(subject.horizon, (2, 2)).tolist()
     decisions = []
     for t in range(len(expected_decisions)):
         environment.ask(learner)
-        if t in after_ask:
+        if t in rounds_after_ask:
             learner = _save_and_load(learner)
         decisions.append(decision_as_numbers(learner._decision))
         environment.tell(learner)
-        if t in after_tell:
+        if t in rounds_after_tell:
             learner = _save_and_load(learner)
     text = f"{subject.policy}: saving and loading changed its decisions"
     if any(not field.kept for field in declared_state(type(subject.policy)).values()):
@@ -136,14 +132,14 @@ def saving_changes_nothing(subject: CheckContext) -> None:
 def copies_go_on_alone(subject: CheckContext) -> None:
     """Check that a copy of a learner takes the same decisions, independently of the original."""
     expected_decisions, _ = subject.played
-    draw = np.random.default_rng(subject.seed)
+    rng = np.random.default_rng(subject.seed)
     for make_copy in (copy.copy, copy.deepcopy):
         learner, environment = subject.start_game()
-        moments = set(draw.choice(subject.horizon, 2).tolist())
+        copied_rounds = set(rng.choice(subject.horizon, 2).tolist())
         decisions = []
         for t in range(len(expected_decisions)):
             environment.ask(learner)
-            if t in moments:
+            if t in copied_rounds:
                 with bounds_checked():
                     original = learner
                     learner = make_copy(original)
@@ -161,22 +157,22 @@ def state_stays_a_number(subject: CheckContext) -> None:
 
 
 def works_for_any_number_of_arms(subject: CheckContext) -> None:
-    """Check 1, 2 and 1,000 arms, where the problem can be resized.
+    """Check that the policy plays with 1, 2 and 1,000 arms, if the problem can be resized.
 
-    Sizes that the setting's fact ``arms`` excludes are left out. A resized problem that has fewer
-    rounds is played as long as it lasts.
+    Numbers of arms that the setting does not allow (its fact ``arms``) are left out. A problem that
+    has fewer rounds than are wanted is played as long as it lasts.
     """
-    play_with_arm_counts(subject, _SIZES)
+    play_with_arm_counts(subject, _ARM_COUNTS)
 
 
-def play_with_arm_counts(subject: CheckContext, sizes: Sequence[int]) -> None:
+def play_with_arm_counts(subject: CheckContext, arm_counts: Sequence[int]) -> None:
     """Play the problem with these numbers of arms, and check that its metrics are finite."""
     allowed = subject.policy.setting.facts["arms"].allowed
-    for arms in (size for size in sizes if size in allowed):
+    for arms in (count for count in arm_counts if count in allowed):
         problem = subject.problem.resized(arms)
         if problem is None:
             return
-        # Enough rounds to pull every arm once, and for a hundred decisions after this.
+        # Enough rounds to pull every arm once, and a hundred more.
         rounds = min(max(subject.horizon, arms + 100), problem.rounds or math.inf)
         resized_subject = replace(subject, problem=problem, horizon=int(rounds))
         # Only one replication, since simulations of a large problem take long.
@@ -200,6 +196,7 @@ def truth_is_complete(subject: CheckContext) -> None:
     fields = {name: field for name, field in fields.items() if name not in ROUND_COUNT_NAMES}
     missing = [name for name in fields if name not in truth]
     assert not missing, f"{subject.problem}: truth() lacks {', '.join(missing)}"
+    # The lengths of arrays are among the fields that are single whole numbers.
     sizes = {n: int(truth[n]) for n, f in fields.items() if f.dtype == "int64" and not f.shape}
     sizes |= dict.fromkeys(ROUND_COUNT_NAMES, subject.horizon)
     for name, declaration in fields.items():
@@ -210,7 +207,7 @@ def truth_is_complete(subject: CheckContext) -> None:
 
 
 def facts_are_allowed(subject: CheckContext) -> None:
-    """Check that the problem has every quantity that all policies know, with allowed values."""
+    """Check that the problem has the quantities that all policies know, with allowed values."""
     setting = subject.problem.setting
     facts = {}
     for name in setting.known_quantities(()):
@@ -232,8 +229,8 @@ Check = Callable[[Any], None]
 
 CHECKS: Final[tuple[Check, ...]] = (
     parameters_round_trip,
-    # This is the first check that plays, since it checks indices. In the engine, which does not, a
-    # faulty kernel would corrupt memory.
+    # This is the first check that plays, since it checks indices. The engine does not check them:
+    # there a faulty kernel would corrupt memory.
     stays_within_its_arrays,
     acts_at_all,
     engine_is_deterministic,
@@ -260,7 +257,7 @@ PROBLEM_CHECKS: Final[tuple[Check, ...]] = (
 
 
 def run_checks(checks: Sequence[Check], subject: Any, failing: Mapping[str, str]) -> None:
-    """Run checks in order; those that `failing` lists, by name with a reason, must fail."""
+    """Run checks in order; those whose names are in `failing`, with a reason, must fail."""
     for name in failing:
         check_choice("failing", name, [check.__name__ for check in checks])
     for check in checks:
@@ -336,15 +333,15 @@ def parametrize_with_checks(
 ) -> Callable[[Any], Any]:
     """Return a pytest decorator that runs each check on each subject as a test of its own.
 
-    The test takes two arguments, ``check`` and ``subject``. A check that a subject lists as
-    `failing` must fail.
+    The test takes two arguments, ``check`` and ``subject``. A check that is named in the `failing`
+    of a subject must fail.
 
     Parameters
     ----------
     subjects : iterable of CheckContext or SettingCase
         The arguments of the checks.
     checks : sequence of callable, default CHECKS
-        The checks; others than the default are in `PROBLEM_CHECKS` and `SETTING_CHECKS`.
+        The checks: `CHECKS`, `PROBLEM_CHECKS`, `SETTING_CHECKS`, or some of them.
 
     Examples
     --------
@@ -365,7 +362,7 @@ def parametrize_with_checks(
             check_choice(f"failing of {label}", name, names)
         for check in checks:
             reason = subject.failing.get(check.__name__)
-            # Strict, since a check that is listed as failing must not pass, as in `run_checks`.
+            # Strict: like `run_checks`, it does not let a check pass that must fail.
             marks = () if reason is None else (pytest.mark.xfail(reason=reason, strict=True),)
             cases.append(pytest.param(check, subject, id=f"{label}-{check.__name__}", marks=marks))
     return pytest.mark.parametrize(("check", "subject"), cases)

@@ -1,4 +1,4 @@
-"""Checks that settings, and their vocabularies for studies, do what other code relies on."""
+"""Checks of settings, and of their vocabularies for studies: each tests a promise."""
 
 import json
 import math
@@ -58,18 +58,18 @@ class SettingCase:
         return {name: value for name, value in self.checked_facts.items() if isinstance(value, int)}
 
     def vocabulary_for(self, arms: Sequence[Any]) -> StudyVocabulary:
-        """Return the vocabulary with these arms: names in a study, a range in a learner."""
+        """Return the vocabulary with these arms: names for a study, numbers for a learner."""
         assert self.vocabulary is not None
         return self.vocabulary(self.setting, self.checked_facts, arms)
 
     @property
     def decisions(self) -> list[tuple[dict[str, Any], dict[str, Any]]]:
-        """The pairs of the context and a decision to try, both as plain Python values.
+        """The decisions to try, each paired with the context, as plain Python values.
 
         Raises
         ------
         ValueError
-            If the setting allows none of them.
+            If the setting allows none of these decisions.
         """
         facts = self.checked_facts
         if self.decision is None:
@@ -79,7 +79,7 @@ class SettingCase:
             allowed = study_vocabulary.guard_allows(self.setting, facts, self.context, decision)
             decisions = [decision] if allowed else []
         if not decisions:
-            got = "a decision of zeros" if self.decision is None else self.decision
+            got = "zeros and the last arm" if self.decision is None else self.decision
             raise ValueError(
                 f"decision must be a decision that {self.setting.name} allows, to test its "
                 f"vocabulary; got {got}"
@@ -135,7 +135,7 @@ def guard_refuses_what_is_out_of_range(case: SettingCase) -> None:
 
 
 def decisions_round_trip(case: SettingCase) -> None:
-    """Check that a formatted decision can be stored as JSON, and is the same when parsed."""
+    """Check that a decision is unchanged after it is formatted, stored as JSON, and parsed."""
     if (vocabulary := _make_vocabulary(case)) is None:
         return
     for context, decision in case.decisions:
@@ -145,7 +145,7 @@ def decisions_round_trip(case: SettingCase) -> None:
 
 
 def words_are_not_reserved(case: SettingCase) -> None:
-    """Check that the vocabulary uses no reserved word."""
+    """Check that the vocabulary uses no word that studies use themselves."""
     if (vocabulary := _make_vocabulary(case)) is None:
         return
     study_vocabulary.check_reserved_words(study_vocabulary.declared_words(vocabulary))
@@ -184,7 +184,7 @@ def arm_fields_hold_all_arms(case: SettingCase) -> None:
 
 
 def feedback_round_trips(case: SettingCase) -> None:
-    """Check that feedback has the declared values, and is the same when formatted and parsed."""
+    """Check that feedback has the declared values, and is unchanged when formatted and parsed."""
     if (vocabulary := _make_vocabulary(case)) is None or not vocabulary.has_feedback:
         return
     fields = {**vocabulary.feedback_fields, **vocabulary.note_fields}
@@ -200,7 +200,7 @@ def feedback_round_trips(case: SettingCase) -> None:
 
 
 def numbered_arms_are_read(case: SettingCase) -> None:
-    """Check that contexts and feedback are also parsed in learners, where arms are numbers."""
+    """Check that contexts and feedback are parsed back in a learner, where arms are numbers."""
     if case.vocabulary is None:
         return
     vocabulary = case.vocabulary_for(range(int(case.checked_facts["arms"])))
@@ -221,9 +221,9 @@ def bad_words_are_refused(case: SettingCase) -> None:
         return
     context, decision = case.decisions[0]
     feedback = vocabulary.default_feedback(context, decision) if vocabulary.has_feedback else {}
-    numbers = [name for name, value in feedback.items() if type(value) in (int, float)]
+    number_names = [name for name, value in feedback.items() if type(value) in (int, float)]
     # NaN passes a range check that compares with < alone, and would stay in the log for ever.
-    for bad_words in ({"no such word": 1.0}, *({name: math.nan} for name in numbers)):
+    for bad_words in ({"no such word": 1.0}, *({name: math.nan} for name in number_names)):
         _check_refused(case, vocabulary.parse_feedback, context, decision, **(feedback | bad_words))
     named_values = vocabulary.format_decision(context, decision)
     if "arm" in named_values:
@@ -231,7 +231,7 @@ def bad_words_are_refused(case: SettingCase) -> None:
 
 
 def rounds_survive_a_snapshot(case: SettingCase) -> None:
-    """Check that a round that is written as JSON and restored is the same."""
+    """Check that a round is unchanged after it is written as JSON and restored."""
     vocabulary = _make_vocabulary(case)
     if vocabulary is None or vocabulary.round_class is None:
         return
@@ -272,13 +272,13 @@ def _parse_default_feedback(
         return vocabulary.parse_feedback(*pair, **named_values)
     except (TypeError, ValueError) as error:
         raise AssertionError(
-            f"{case}: default_feedback has {named_values} for a decision that nothing came of, "
-            f"which parse_feedback refuses: {error}"
+            f"{case}: default_feedback returns {named_values} for a decision without an outcome, "
+            f"but parse_feedback refuses it: {error}"
         ) from error
 
 
 def _check_refused(case: SettingCase, parse: Callable[..., Any], *args: Any, **words: Any) -> None:
-    """Check that `parse` refuses `words`, or, without any words, the last of `args`."""
+    """Check that `parse` refuses `words`; if there are none, the last of `args`."""
     try:
         parse(*args, **words)
     except (TypeError, ValueError):

@@ -14,7 +14,7 @@ from keyhole.policy import (
     Stream,
     float_array,
     int_array,
-    integer_input,
+    int_input,
     seek_pull,
     uniform,
 )
@@ -53,21 +53,21 @@ class ThresholdEnvironment(SampledEnvironment, Environment, abstract=True):
     )
     helpers: ClassVar[tuple[str, ...]] = ("draw",)
 
-    arms = integer_input()
-    levels = integer_input()
-    horizon = integer_input()
-    censored = integer_input()
+    arms = int_input()
+    levels = int_input()
+    horizon = int_input()
+    censored = int_input()
     survival = float_array("arms", "levels")
     """P(X >= j) for the sample X of each arm, level j at position j - 1."""
     loss = float_array("arms", "levels")
     """Suboptimality gap of each arm at each level."""
-    order = integer_input()
+    order = int_input()
     """Kind of the sequence of thresholds: `DRAWN`, `STAGED`, `CYCLIC` or `LISTED`."""
-    rising = integer_input()
+    rising = int_input()
     """Whether the levels rise from stage to stage."""
     cumulated = float_array("levels")
     """Distribution function of drawn thresholds."""
-    rounds = integer_input()
+    rounds = int_input()
     """The length of `listed`."""
     listed = int_array("rounds")
     """The thresholds of a listed sequence, one for each round."""

@@ -12,9 +12,9 @@ from keyhole.policy import (
     Kernel,
     Stream,
     float_array,
+    float_input,
     int_array,
-    integer_input,
-    number_input,
+    int_input,
     seek_pull,
     uniform,
 )
@@ -53,7 +53,7 @@ class RewardEnvironment(SampledEnvironment, Environment, abstract=True):
     )
     helpers: ClassVar[tuple[str, ...]] = ("draw",)
 
-    arms = integer_input()
+    arms = int_input()
     right_labels = float_array("arms")
     """The right label of each arm: 1 for above, 0 for below, -1 if both are right."""
 
@@ -158,11 +158,11 @@ class ConfidenceSequenceEnvironment(RewardEnvironment):
     )
     helpers = ()
 
-    horizon = integer_input()
+    horizon = int_input()
     means = float_array("arms")
-    a = number_input()
-    b = number_input()
-    failure = number_input()
+    a = float_input()
+    b = float_input()
+    failure = float_input()
 
     class State:
         """Pulls and summed rewards of each arm, and how the bounds have held so far."""

@@ -188,7 +188,7 @@ def _parse_instance_csv(path: Path, text: str, folder: Path) -> list[Instance]:
         if "instance" not in header:
             raise ValueError(
                 f"the header must have a column instance, got {header}"
-                f"{csv_rows.separator_hint(header)}"
+                f"{csv_rows.hint_at_delimiter(header)}"
             )
         for name in check_distinct("columns", header):
             if name != "instance":

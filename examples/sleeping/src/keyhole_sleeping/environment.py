@@ -3,15 +3,7 @@
 from typing import Any
 
 from keyhole.metric import REGRET, Metric
-from keyhole.policy import (
-    Environment,
-    Stream,
-    float_array,
-    int_array,
-    integer_input,
-    seek_pull,
-    uniform,
-)
+from keyhole.policy import Environment, Stream, float_array, int_input, seek_pull, uniform
 from keyhole_sleeping.setting import SETTING
 
 
@@ -21,14 +13,14 @@ class Sleepers(Environment):
     setting = SETTING
     metrics = (REGRET, Metric("best_share", "share of rounds with the best awake", better="higher"))
 
-    arms = integer_input()
+    arms = int_input()
     means = float_array("arms")
     chances = float_array("arms")
 
     class State:
         """Pulls of each arm, the mean of the best arm awake, and sums over the rounds."""
 
-        pulls = int_array("arms")
+        pulls = float_array("arms")
         highest = float_array()
         regret = float_array()
         best = float_array()
@@ -47,7 +39,7 @@ class Sleepers(Environment):
 
     def respond(e, s: State, rng: Stream, arm: int) -> float:
         """Return the reward; that of the n-th pull of an arm is the same for every policy."""
-        seek_pull(rng, arm, s.pulls[arm])
+        seek_pull(rng, arm, int(s.pulls[arm]))
         s.pulls[arm] += 1
         s.regret[0] += s.highest[0] - e.means[arm]
         s.best[0] += e.means[arm] == s.highest[0]

@@ -9,7 +9,7 @@ from typing import Any, ClassVar, Final, Literal, Self, get_args
 
 from pydantic import create_model, model_validator
 
-from keyhole.interrupts import replaced_user_errors
+from keyhole.interrupts import replace_user_errors
 from keyhole.papers.claims import statistics
 from keyhole.papers.claims.statistics import Cell, Finding, Result
 from keyhole.papers.entry_files import TomlTable
@@ -82,7 +82,7 @@ class Claim(TableModel):
             text = " ".join(str(error).split())
             return ValueError(f"{self.id} ({self.judged_by}): {type(error).__name__}: {text}")
 
-        with replaced_user_errors(make_error):  # a user's function may raise anything
+        with replace_user_errors(make_error):  # a user's function may raise anything
             finding = type(self).judgement(results, **{name: values[name] for name in parameters})
         if not isinstance(finding, Finding):
             raise ValueError(f"{self.id} ({self.judged_by}) must return a Finding, got {finding!r}")

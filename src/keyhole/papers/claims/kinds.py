@@ -11,7 +11,7 @@ from pydantic.errors import PydanticSchemaGenerationError
 
 from keyhole.experiment.objects_from_spec import import_user_file
 from keyhole.files import read_toml
-from keyhole.interrupts import replaced_user_errors
+from keyhole.interrupts import replace_user_errors
 from keyhole.papers.claims.better_policy import judge_not_better, judge_ordering
 from keyhole.papers.claims.bounds import judge_above_bound, judge_below_bound
 from keyhole.papers.claims.claim import Claim, Judgement, make_claim_class
@@ -65,7 +65,7 @@ def _load_claim_class(where: str, by: object, folder: Path | None) -> type[Claim
         raise ValueError(f'{where} must be "module:function" or "file.py:function", got {by!r}')
     if not source.endswith(".py"):
         text = f"{where}: {source!r} cannot be imported"
-        with replaced_user_errors(lambda error: ValueError(f"{text}: {error}")):
+        with replace_user_errors(lambda error: ValueError(f"{text}: {error}")):
             module = import_module(source)
     else:
         module = import_user_file(source, folder or Path(), field=where)

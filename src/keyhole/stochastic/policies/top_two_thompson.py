@@ -30,8 +30,7 @@ class TopTwoThompson(BetaPosteriorPolicy):
     Parameters
     ----------
     a, b : float, default 1
-        From 10**-3 to 10**6. The prior is as if an arm had been pulled a + b times and a of the
-        rewards were 1.
+        Successes and failures of each arm that the prior assumes, from 10**-3 to 10**6.
     share : float, default 1/2
         The share of rounds in which the leader is pulled; in (0, 1).
 

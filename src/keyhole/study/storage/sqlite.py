@@ -71,7 +71,7 @@ class Sqlite(store.Store):
         self._flush = flush
         self._queue: int | None = None
         self._db: Connection | None = None
-        # The `file_stamp` when the connection was opened, if the file is read without locks.
+        # If the file is read without locks, its `file_stamp` when it was opened; else None.
         self._immutable_stamp: tuple[int, int, int, bool] | None = None
         # The `file_identity` of the file that was opened first.
         self._identity: tuple[int, int] | None = None
@@ -147,9 +147,9 @@ class Sqlite(store.Store):
 
     def _select_events(self, db: Connection, study: int, first_seq: int) -> store.LogQueryResult:
         version = read_pragma(db, "user_version")
-        digest = db.execute(self._sql["definition_digest"], (study,)).fetchone()
+        digest_row = db.execute(self._sql["definition_digest"], (study,)).fetchone()
         rows = db.execute(self._sql["events_from"], (study, first_seq)).fetchall()
-        return store.LogQueryResult(version, digest and digest[0], rows)
+        return store.LogQueryResult(version, digest_row and digest_row[0], rows)
 
     def _add_rows(
         self, study: int, rows: Sequence[store.Record], metadata: store.MetadataRows
@@ -395,8 +395,8 @@ class Sqlite(store.Store):
 
     def _rewrite_file(self, file: FileWatch, queue: int) -> None:
         """Rewrite an intact file that others have changed; the caller holds the writers' lock."""
-        # Part of the log counts as written into the file already, but the file may be another file
-        # now. VACUUM writes every page through the log again.
+        # SQLite counts part of the log as written into the file already, but this may be another
+        # file now. VACUUM writes every page through the log again.
         self._rollback_if_open()
         with closing(sqlite_connection.connect(self.path, "mode=rw")) as db:
             db.execute("VACUUM")
@@ -493,7 +493,7 @@ class Sqlite(store.Store):
         if self._queue is not None:
             self._file.accept(self._queue)
 
-    # The queue of writers: `_queue` is the descriptor of the file, None if it is not open.
+    # The queue of writers: `_queue` is the descriptor of the `-queue`, None if it is not open.
 
     def _lock_queue(self) -> None:
         """Wait for the writers' lock."""

@@ -95,8 +95,8 @@ def _is_mounted(path: Path) -> bool:
 
 def open_queue(path: Path) -> int:
     """Open the `-queue` of a database, with the database's permissions; return its descriptor."""
-    # The queue gets the permissions of the database, as SQLite does with `-wal` and `-shm`. With
-    # others, the first writer, perhaps root, would lock out all others who may write to the
+    # The queue gets the permissions of the database, as `-wal` and `-shm` do from SQLite. With
+    # narrower ones, the first writer, perhaps root, would lock out all others who may write to the
     # database. A user who may only read makes no queue, since it would lock writers out for good.
     if not has_access(path, os.W_OK):
         raise PermissionError(errno.EACCES, os.strerror(errno.EACCES), str(path))
@@ -206,7 +206,7 @@ def _open_log(db: Connection, is_reader: bool) -> None:
         elif not is_reader and not has_access(log, os.W_OK):
             raise PermissionError(errno.EACCES, os.strerror(errno.EACCES), str(log))
     is_same = status_before and status_after and os.path.samestat(status_before, status_after)
-    # A writer may make a log, a reader must find one.
+    # A writer may make a log, but a reader must find one.
     if (status_before or is_reader) and not is_same:
         raise BlockingIOError("the last writer has just closed the file: try again")
 

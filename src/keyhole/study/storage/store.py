@@ -285,7 +285,7 @@ class Store(ABC):
         return self._verify_new_rows(study, after, self._run(self._events_from, study, after))
 
     def check_not_replaced(self, study: int) -> None:
-        """Refuse a study that was replaced by another study, or by an older copy of itself.
+        """Refuse a study that was replaced by another study, or lacks the last row that was read.
 
         Call this before the log is read from the beginning, since such a read would not notice the
         replacement.
@@ -476,7 +476,7 @@ class Store(ABC):
         return rows
 
     def snapshot(self, study: int) -> tuple[int, bytes] | None:
-        """Return the snapshot and, before it, the number of its last event; None without one."""
+        """Return the number of the snapshot's last event, and the snapshot; None without one."""
         return next(iter(self._select("snapshot", study)), None)
 
     def save_snapshot(self, study: int, seq: int, body: bytes) -> None:
@@ -484,7 +484,7 @@ class Store(ABC):
         self._execute_with_lock(study, ("save_snapshot", (body, study, seq)))
 
     def metadata(self, study: int, after: int = 0, until: int = _BEYOND_ALL_ROWS) -> dict[int, str]:
-        """Return the metadata of rows, by number, after row `after` up to and with row `until`."""
+        """Return the metadata of the rows after row `after` up to row `until`, by their numbers."""
         return dict(self._select("metadata", study, after, until))
 
     def erase_metadata(self, study: int, decisions: Sequence[str] | None) -> int:
@@ -507,7 +507,7 @@ class Store(ABC):
         self._run(self._write, "end_api_key", (time, digest))
 
     def _write(self, query: str, values: tuple[object, ...]) -> None:
-        """Execute a query, given by its name, in a transaction of its own."""
+        """Execute a query, given by its name, in a transaction that needs no lock of a study."""
         self._begin_write()
         self._execute_and_commit([(query, values)])
 
@@ -575,7 +575,7 @@ class Store(ABC):
 
     @abstractmethod
     def _begin_write(self) -> Any:
-        """Begin a write transaction that is not about one study's log; return the connection."""
+        """Begin a write transaction that needs no lock of a study; return the connection."""
 
     @abstractmethod
     def _commit(self) -> object:

@@ -110,7 +110,8 @@ def backup(storage: str | os.PathLike[str], path: str | os.PathLike[str]) -> lis
     _refuse_existing_path(path)
     _remove_backup_drafts(path)
     # The draft is renamed once it is complete, so a backup that is killed leaves no file at `path`.
-    # Until then the draft's folder is locked, since another backup removes unlocked folders.
+    # Until then the draft's folder is locked, since another backup to `path` removes unlocked
+    # drafts.
     folder = path.with_name(f".{path.name}.{uuid.uuid4().hex}")
     with add_path_to_errors(path):
         folder.mkdir()
