@@ -26,8 +26,8 @@ class OUP(Policy):
         \alpha^2 = \frac{1}{2m} \ln \frac{4 (\pi^2 / 6)^2 K m^2 k^2}{\delta}.
 
     Run the arm with the largest upper bound. If :math:`2 (1 - u) \alpha \le u (1 - \hat F +
-    \alpha)`, first double its limit: the next bounds follow m + 1 runs with the new limit. If no
-    upper bound is over :math:`\varepsilon` above the largest lower bound, keep this bound's arm.
+    \alpha)`, first double its limit; bounds stay until the new limit has more runs than the old. If
+    no upper bound is over :math:`\varepsilon` above the largest lower bound, keep this bound's arm.
 
     Parameters
     ----------
