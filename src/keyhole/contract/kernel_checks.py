@@ -29,9 +29,6 @@ _TYPE_TEXTS: Final = (
 # A returned value in words. The description of a tuple is a tuple of descriptions.
 _Description: TypeAlias = "str | tuple[_Description, ...]"
 
-BOOL: Final = Field("bool")
-"""The type of the result of a setting's guard, the kernel `allowed`."""
-
 
 def source_location(kernel: Kernel, line: int = 0) -> str:
     """Return file and line of a kernel, by default its first line."""

@@ -141,7 +141,7 @@ class ThresholdThompson(Policy):
         """Report what is enough with probability 1 - delta, and a search of 0 rounds."""
         for arm in range(p.arms):
             estimates[arm] = threshold_quantile(s, arm, p.delta)
-        # A loss at an arm that was given its estimate raises the estimate at once.
+        # No reported estimate is refuted: a loss at an arm that was given its estimate raises it.
         searched[0] = refuted[0] = 0
 
     def describe(self, learner: Any) -> list[str]:
