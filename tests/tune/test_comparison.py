@@ -37,7 +37,7 @@ def test_the_full_cut_off_is_compared_with_itself_by_one_row(spec, tmp_path):
     summary = summarize(SavedTune(tmp_path, spec, runs))
     assert summary.estimate.limit == 1.0
     assert [row[:2] for row in summary.table[1]] == [["recommended", "1 s"]]
-    assert summary.yardstick == "recommended"
+    assert summary.reference == "recommended"
 
 
 def test_how_many_runs_halve_what_may_be_missed_is_said_while_it_matters(spec, tmp_path):

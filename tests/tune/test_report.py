@@ -177,7 +177,7 @@ def test_limits_that_may_be_milliseconds_are_warned_of(tmp_path):
 def test_the_probability_is_explained_in_the_summary(tune):
     text = summarize(tune).sentences[1]
     assert re.match(
-        r"probability that no other pair is better by more than 1 % of a success: \d+%; ", text
+        r"probability that no other pair is better by more than 0\.01 of a success: \d+%; ", text
     )
 
 
@@ -244,7 +244,7 @@ def test_a_single_arm_is_compared_with_no_other(tmp_path, no_figures):
     runs = [dataclasses.replace(run, id=f"{i:026}") for i, run in enumerate(runs)]
     tune = one_arm(tmp_path, [0.1, 1.0], runs)
     (head, rows), sentences = summarize(tune).table, summarize(tune).sentences
-    assert sentences[0].startswith("probability that no other limit is better by more than 1 %")
+    assert sentences[0].startswith("probability that no other limit is better by more than 0.01")
     assert "; the best limit is better by at most " in sentences[0]
     assert (head[3], len(rows)) == ("gain over full cut-off", 2)
     assert "from the other arms" not in write_report(tune).read_text()

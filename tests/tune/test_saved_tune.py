@@ -178,7 +178,7 @@ def test_the_best_pair_is_printed_in_three_lines(tmp_path):
     assert str(tune.best()) == repr(tune.best())
     assert lines[0] == "1 of 2 arms not tried yet; best: arm 0 with 0.1 s"
     assert lines[1].startswith("gain: 0.")
-    assert lines[2].startswith("probability that no other pair is better by more than 1 % of a")
+    assert lines[2].startswith("probability that no other pair is better by more than 0.01 of a")
     assert len(lines) == 3
     failed = SavedTune(tmp_path, spec_of(1, [1.0]), [record("failed", 0.1, 1.0, "arm 0")]).best()
     assert repr(failed).startswith("no run has succeeded: there is no evidence for any command; ")

@@ -11,7 +11,7 @@ from keyhole.tune import SavedTune, Spec, Tuner, load_tune
 from keyhole.tune.report import write_report
 from keyhole.tune.saved_tune import write_scenario
 from keyhole.tune.summary import configurations_table
-from keyhole.tune.trial_log import RUNS
+from keyhole.tune.trial_log import RUNS_FILE
 from keyhole.tune.tuner import make_dry_run
 from keyhole.tune.warm_start import read_warm_start
 from tests.tune import work
@@ -30,11 +30,11 @@ def run(out, runs, changed=None, **options):
 def test_after_a_kill_at_any_run_the_next_decision_is_the_same(tmp_path, policy):
     entries = {"policy": policy}
     expected = decisions(run(tmp_path / "whole", 40, entries=entries))
-    lines = (tmp_path / "whole" / RUNS).read_bytes().splitlines(keepends=True)
+    lines = (tmp_path / "whole" / RUNS_FILE).read_bytes().splitlines(keepends=True)
     for count in range(1, 40, 4):
         folder = shutil.copytree(tmp_path / "whole", tmp_path / f"{count}")
         # The last line is cut, as by a kill while it was written.
-        (folder / RUNS).write_bytes(b"".join(lines[:count]) + lines[count][:50])
+        (folder / RUNS_FILE).write_bytes(b"".join(lines[:count]) + lines[count][:50])
         assert decisions(run(folder, count + 1, entries=entries)) == expected[: count + 1]
 
 
@@ -44,9 +44,9 @@ def test_a_run_that_expired_changes_no_decision_after_a_kill(tmp_path):
 
     with pytest.warns(UserWarning, match="a run does not count and is repeated"):
         expected = decisions(run(tmp_path / "whole", 20, lose_some))
-    lines = (tmp_path / "whole" / RUNS).read_bytes().splitlines(keepends=True)
+    lines = (tmp_path / "whole" / RUNS_FILE).read_bytes().splitlines(keepends=True)
     shutil.copytree(tmp_path / "whole", tmp_path / "cut")
-    (tmp_path / "cut" / RUNS).write_bytes(b"".join(lines[:12]))
+    (tmp_path / "cut" / RUNS_FILE).write_bytes(b"".join(lines[:12]))
     count = len(load_tune(tmp_path / "cut").runs)
     assert decisions(run(tmp_path / "cut", count + 1)) == expected[: count + 1]
 
@@ -120,7 +120,7 @@ def test_runs_are_made_on_an_executor(tmp_path):
 
 def test_a_warm_start_knows_the_configurations_of_the_earlier_tune(tmp_path):
     earlier = run(tmp_path / "earlier", 60)
-    log = tmp_path / "earlier" / RUNS
+    log = tmp_path / "earlier" / RUNS_FILE
     # Names of instances may be names of files, which need not be UTF-8.
     log.write_text(log.read_text().replace('"instance": "f"', '"instance": "f\\udc80"'))
     entries = {"instances": ["a", "b", "x", "y"]}
@@ -211,13 +211,13 @@ def test_a_warm_start_may_list_the_same_codes_in_another_order(tmp_path):
 
 def test_a_damaged_log_is_named(tmp_path):
     run(tmp_path, 8)
-    text = (tmp_path / RUNS).read_text()
+    text = (tmp_path / RUNS_FILE).read_text()
     for old, new, words in (
         ('"configuration": 0', '"configuration": null', "must have a configuration and an inst"),
         ('"luby": "on"', '"luby": "off"', "must have the parameters of configuration 0"),
     ):
-        (tmp_path / RUNS).write_text(text.replace(old, new))
-        with pytest.raises(ValueError, match=rf"{RUNS}: run 1 {words}"):
+        (tmp_path / RUNS_FILE).write_text(text.replace(old, new))
+        with pytest.raises(ValueError, match=rf"{RUNS_FILE}: run 1 {words}"):
             load_tune(tmp_path).best()
     for content, words in (
         ('{"weight": 1}', "folder must be given"),

@@ -21,7 +21,7 @@ from keyhole.tune import tuner as tuner_module
 from keyhole.tune.instances import command_seed
 from keyhole.tune.report import write_report
 from keyhole.tune.saved_tune import (
-    RUNS,
+    RUNS_FILE,
     STUDY,
     STUDY_NAME,
     lock_tune_folder,
@@ -38,7 +38,7 @@ def check_every_run_counts_once(out, runs):
     """Compare the log of the study with the records: each decision is told once, as recorded."""
     tune = SavedTune.load(out)
     assert len(tune.runs) == runs == len({run.id for run in tune.runs})
-    lines = (out / RUNS).read_text().splitlines()
+    lines = (out / RUNS_FILE).read_text().splitlines()
     counted = [json.loads(line)["id"] for line in lines if '"outcome": "expired"' not in line]
     assert len(counted) == runs
     with Study.open(out / STUDY, STUDY_NAME) as study:
@@ -151,7 +151,7 @@ def test_a_recorded_run_that_was_not_told_is_told_and_not_repeated(spec, tmp_pat
         patch.setattr(Study, "tell", die)
         with pytest.raises(KeyboardInterrupt):
             Tuner(spec, tmp_path, executors=Simulated).run(runs=5)
-    assert len((tmp_path / RUNS).read_text().splitlines()) == 1
+    assert len((tmp_path / RUNS_FILE).read_text().splitlines()) == 1
     executor = Simulated()
     Tuner(spec, tmp_path, executors=lambda: executor).run(runs=5)
     assert len(executor.commands) == 4
@@ -173,8 +173,8 @@ def test_a_pending_decision_without_a_record_is_run_under_its_own_id(spec, tmp_p
 
 def test_an_incomplete_last_line_is_dropped(spec, tmp_path):
     Tuner(spec, tmp_path, executors=Simulated).run(runs=3)
-    whole = (tmp_path / RUNS).read_text()
-    (tmp_path / RUNS).write_text(whole + whole[:50])
+    whole = (tmp_path / RUNS_FILE).read_text()
+    (tmp_path / RUNS_FILE).write_text(whole + whole[:50])
     assert len(SavedTune.load(tmp_path).runs) == 3
     Tuner(spec, tmp_path, executors=Simulated).run(runs=4)
     check_every_run_counts_once(tmp_path, 4)
@@ -182,8 +182,8 @@ def test_an_incomplete_last_line_is_dropped(spec, tmp_path):
 
 def test_a_damaged_line_is_named(spec, tmp_path):
     Tuner(spec, tmp_path, executors=Simulated).run(runs=3)
-    lines = (tmp_path / RUNS).read_text().splitlines(keepends=True)
-    (tmp_path / RUNS).write_text("".join([lines[0], "{}\n", lines[2]]))
+    lines = (tmp_path / RUNS_FILE).read_text().splitlines(keepends=True)
+    (tmp_path / RUNS_FILE).write_text("".join([lines[0], "{}\n", lines[2]]))
     with pytest.raises(
         ValueError,
         match=r"runs\.jsonl, line 2, is not a record .*; .* arm must be given",
@@ -423,8 +423,14 @@ def test_a_full_disk_ends_the_tune_and_no_run_counts_twice(spec, tmp_path, monke
             lambda out: (out / STUDY).unlink(),
             r"study\.db lacks 6 of the runs in runs\.j",
         ),
-        (lambda out: (out / RUNS).unlink(), r"runs\.jsonl lacks 6 of the runs that the study has"),
-        (lambda out: cut(out / RUNS, 4), r"runs\.jsonl lacks 2 of the runs that the study has"),
+        (
+            lambda out: (out / RUNS_FILE).unlink(),
+            r"runs\.jsonl lacks 6 of the runs that the study has",
+        ),
+        (
+            lambda out: cut(out / RUNS_FILE, 4),
+            r"runs\.jsonl lacks 2 of the runs that the study has",
+        ),
     ],
 )
 def test_records_that_are_not_those_of_the_study_are_refused(spec, tmp_path, change, words):
@@ -437,14 +443,14 @@ def test_records_that_are_not_those_of_the_study_are_refused(spec, tmp_path, cha
 @pytest.mark.parametrize("lose", [lambda path: path.unlink(), lambda path: path.write_text("")])
 def test_a_tune_that_lost_its_runs_is_not_shown_as_new(spec, tmp_path, lose):
     Tuner(spec, tmp_path, executors=Simulated).run(runs=6)
-    lose(tmp_path / RUNS)
+    lose(tmp_path / RUNS_FILE)
     with pytest.raises(ValueError, match=r"runs\.jsonl lacks 6 of the runs that the study has"):
         SavedTune.load(tmp_path)
 
 
 def test_a_tune_that_lost_some_of_its_runs_is_shown_with_a_warning(spec, tmp_path):
     Tuner(spec, tmp_path, executors=Simulated).run(runs=6)
-    cut(tmp_path / RUNS, 4)
+    cut(tmp_path / RUNS_FILE, 4)
     with pytest.warns(UserWarning, match=r"runs\.jsonl lacks 2 of the runs that the study has"):
         assert len(SavedTune.load(tmp_path).runs) == 4
 
@@ -483,8 +489,8 @@ def cut(path, lines):
 )
 def test_an_altered_record_is_named(spec, tmp_path, entry, value, words):
     Tuner(spec, tmp_path, executors=Simulated).run(runs=1)
-    record = json.loads((tmp_path / RUNS).read_text()) | {entry: value}
-    (tmp_path / RUNS).write_text(json.dumps(record) + "\n")
+    record = json.loads((tmp_path / RUNS_FILE).read_text()) | {entry: value}
+    (tmp_path / RUNS_FILE).write_text(json.dumps(record) + "\n")
     with pytest.raises(ValueError, match=f"line 1, is not a record of a run: {words}"):
         SavedTune.load(tmp_path)
 
@@ -492,15 +498,15 @@ def test_an_altered_record_is_named(spec, tmp_path, entry, value, words):
 @pytest.mark.skipif(sys.platform == "win32", reason="Windows has other devices")
 def test_a_device_in_the_place_of_the_runs_is_refused(spec, tmp_path):
     Tuner(spec, tmp_path, executors=Simulated).run(runs=1)
-    (tmp_path / RUNS).unlink()
-    (tmp_path / RUNS).symlink_to("/dev/null")
-    with pytest.raises(ValueError, match=f"{RUNS} must be a file, got a device"):
+    (tmp_path / RUNS_FILE).unlink()
+    (tmp_path / RUNS_FILE).symlink_to("/dev/null")
+    with pytest.raises(ValueError, match=f"{RUNS_FILE} must be a file, got a device"):
         SavedTune.load(tmp_path)
 
 
 def test_a_line_that_is_no_object_is_named(spec, tmp_path):
     Tuner(spec, tmp_path, executors=Simulated).run(runs=1)
-    (tmp_path / RUNS).write_text("[]\n")
+    (tmp_path / RUNS_FILE).write_text("[]\n")
     with pytest.raises(ValueError, match=r"line 1, is not .*: must be a dictionary .*got \[\]"):
         SavedTune.load(tmp_path)
 

@@ -65,9 +65,9 @@ def wrong_choice_loss(problem: Problem) -> float:
     """Return the regret of a wrong choice in one round, or in `thresholding` at the end.
 
     In `stochastic` and `delayed` it is the mean gap of the arms that are not best. In `threshold`
-    it is the mean over the levels of these mean gaps, and in `resource` the mean gap with each arm
-    at its best limit. In `semibandit` it is the mean loss of the arms that the best allocation
-    funds, and in `thresholding` half the number of arms.
+    this mean gap is computed at each level, and averaged over the levels. In `resource` it is the
+    mean gap with each arm at its best limit. In `semibandit` it is the mean loss of the arms that
+    the best allocation funds, and in `thresholding` half the number of arms.
     """
     return _LOSSES[problem.setting.name](problem)
 

@@ -28,7 +28,7 @@ from keyhole.pages.page import (
 from keyhole.provenance import software_text
 from keyhole.text_formatting import count_text
 
-PAGE: Final = "report.html"
+REPORT_FILE: Final = "report.html"
 _MOST_NAMED: Final = 4
 _LARGEST_DRAWN: Final = 100.0  # larger ratios are drawn at the border
 
@@ -40,7 +40,7 @@ _PROFILE_CAPTION: Final = (
 
 def write_benchmark_page(folder: str | Path, content: BenchmarkResults) -> Path:
     """Write ``report.html`` with the results of the benchmark; return the file."""
-    return write_page(Path(folder) / PAGE, _make_page(content))
+    return write_page(Path(folder) / REPORT_FILE, _make_page(content))
 
 
 def _make_page(content: BenchmarkResults) -> Page:
@@ -79,7 +79,7 @@ def _provenance_sections(content: BenchmarkResults) -> list[Section]:
 
 
 def _best_policy_tiles(summaries: Sequence[SituationSummary]) -> TileTable:
-    """Return a row of tiles for each situation, with the best policy of each part."""
+    """Return tiles with the best policy of each situation (row) and each of `PARTS` (column)."""
     cells = {
         (f"{summary.setting}: {summary.situation}", str(summary.part)): Tile(
             text=summary.best.policy,
@@ -91,8 +91,8 @@ def _best_policy_tiles(summaries: Sequence[SituationSummary]) -> TileTable:
     rows = list(dict.fromkeys(row for row, _ in cells))
     columns = [column for column in PARTS if any(summary.part == column for summary in summaries)]
     caption = (
-        "The policy with the smallest ratio among those with few linear runs, on the problems for "
-        "tuning and for judging; the next one, with a 95 % interval of the ratio if they differ."
+        "The policy with the smallest ratio among those with few linear runs, and the next one; if "
+        "the two differ, with the regret of the next over that of the first, and its 95 % interval."
     )
     return TileTable(rows=rows, columns=columns, cells=cells, caption=caption)
 

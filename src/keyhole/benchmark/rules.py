@@ -23,7 +23,7 @@ class Scale:
     """The size of the simulations."""
 
     replications: int
-    divisor: int = 1  # of horizons
+    divisor: int = 1  # by which horizons are divided
     fewest_rounds: int = 1000  # the division leaves at least this number of rounds
     timed_seconds: float = 0.02  # about how long a policy is simulated to time its rounds
 

@@ -75,7 +75,7 @@ class Standing:
 
 @dataclass(frozen=True)
 class SituationSummary:
-    """The standings of policies in a situation, on one part of the benchmark's problems.
+    """The standings of policies in a situation, on its problems for tuning or for judging (`part`).
 
     Policies that play all of the problems, and are no yardsticks, come first.
     """
@@ -218,7 +218,7 @@ def ratio_to_best(problem: ProblemRecord, regret: float) -> float:
 
 
 def _summarize_situation(problems: Sequence[ProblemRecord]) -> SituationSummary:
-    """Return the summary of these problems, which have one situation and one part."""
+    """Return the summary of these problems, all of one situation, for tuning or for judging."""
     by_policy: dict[str, list[tuple[ProblemRecord, ResultRecord]]] = {}
     for problem in problems:
         for result in problem.results:

@@ -163,14 +163,14 @@ _ALLOWED_WORKERS: Final = Range(ge=1, le=1024)
 
 
 def check_cluster_address(
-    on: str | Executor, threads: int | None, *, name: str = "threads"
+    on: str | Executor, workers: int | None, *, name: str = "threads"
 ) -> None:
-    """Refuse an invalid address, and refuse `threads` for a cluster that is running already.
+    """Refuse an invalid address, and refuse `workers` for a cluster that is running already.
 
-    `name` is the name that errors give to the argument `threads`.
+    `name` is the name that errors give to the number `workers`.
     """
-    if threads is not None:
-        check_integer(name, threads, _ALLOWED_WORKERS)
+    if workers is not None:
+        check_integer(name, workers, _ALLOWED_WORKERS)
     if not isinstance(on, str | Executor):
         raise TypeError(
             f"on must be a text, or an executor of concurrent.futures, got {short_repr(on)}"
@@ -180,7 +180,7 @@ def check_cluster_address(
         address = on.name
     elif not isinstance(on, Executor) and _parse_cluster_address(on)[1]:
         address = on
-    if address is not None and threads is not None:
+    if address is not None and workers is not None:
         raise ValueError(f"{name} must be left out: {address} has workers of its own")
 
 
@@ -226,16 +226,17 @@ def connect(on: str, *, workers: int | None = None) -> Cluster:
 
 
 @contextmanager
-def cluster_connection(on: str | Executor, threads: int | None) -> Iterator[Cluster | None]:
+def cluster_connection(on: str | Executor, workers: int | None) -> Iterator[Cluster | None]:
     """Yield the cluster that `on` describes; None for threads of this process.
 
-    At the end of the block the cluster is closed, unless `on` is an executor.
+    A cluster of Dask or Ray that is started here has `workers` processes. At the end of the block
+    the cluster is closed, unless `on` is an executor.
     """
-    check_cluster_address(on, threads)
+    check_cluster_address(on, workers)
     if isinstance(on, Executor):
-        yield on if isinstance(on, Cluster) else Cluster(on, threads)
+        yield on if isinstance(on, Cluster) else Cluster(on, workers)
     elif on == THREADS:
         yield None
     else:
-        with connect(on, workers=threads) as cluster:
+        with connect(on, workers=workers) as cluster:
             yield cluster

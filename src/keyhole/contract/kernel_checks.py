@@ -29,9 +29,6 @@ _TYPE_TEXTS: Final = (
 # A returned value in words. The description of a tuple is a tuple of descriptions.
 _Description: TypeAlias = "str | tuple[_Description, ...]"
 
-BOOL: Final = Field("bool")
-"""The type of the result of a setting's guard."""
-
 
 def source_location(kernel: Kernel, line: int = 0) -> str:
     """Return file and line of a kernel, by default its first line."""
@@ -188,7 +185,7 @@ def _can_return(description: _Description, allowed_texts: Sequence[Collection[st
 def _describe_result_fields(result_fields: Mapping[str, Field]) -> str:
     """Return the description of the values that a kernel must return."""
     texts = tuple(
-        f"{_REQUIRED_TEXTS[field.dtype]}{', ' * bool(name)}{name}"
+        ", ".join(filter(None, (_REQUIRED_TEXTS[field.dtype], name)))
         for name, field in result_fields.items()
     )
     if len(texts) > 1:

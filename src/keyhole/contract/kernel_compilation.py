@@ -95,7 +95,10 @@ def _add_nan_check(owner: str, name: str, helper: Kernel) -> Kernel:
 
 
 def tuple_reader(length: int, start: int = 0) -> Kernel:
-    """Return the compiled function (vector) -> tuple of `length` entries, from `start` on."""
+    """Return the compiled function (vector) -> tuple of `length` entries, from `start` on.
+
+    For length 0 the tuple is (0,).
+    """
     entries = ", ".join(f"vector[{start + i}]" for i in range(length)) or "0"
     return state_arrays.compile_once(f"def read(vector):\n    return ({entries},)\n", "read")
 
@@ -113,6 +116,7 @@ class CompiledClass:
         self.owner = owner
         self.signatures = signatures
         self.dims = kernel_signatures.single_integer_names(inputs)
+        # The layouts of context, decision, feedback and report.
         self.records = kernel_signatures.KernelRecords(owner.setting, self.dims)
         self.inputs = state_arrays.Layout(inputs, self.dims)
         self.state = state_arrays.Layout(state_arrays.declared_state(owner), self.dims)
@@ -132,7 +136,7 @@ class CompiledClass:
 
     @cached_property
     def code_digest(self) -> str:
-        """The digest of everything on which machine code depends, lines of errors included."""
+        """The digest of all that machine code depends on, including line numbers in errors."""
         return self._compute_digest(error_lines=True)
 
     def code_parts(self) -> dict[str, str]:
@@ -160,7 +164,7 @@ class CompiledClass:
 
     @property
     def can_stop(self) -> bool:
-        """Whether the class is a policy that can stop, that is, has verdicts."""
+        """Whether the class is a policy that can stop: one that can give `verdicts` on arms."""
         return issubclass(self.owner, Policy) and bool(self.owner.verdicts)
 
     @cached_property

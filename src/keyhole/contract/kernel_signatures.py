@@ -55,7 +55,7 @@ class KernelSignature:
     def result_fields(self, records: "KernelRecords") -> dict[str, Field]:
         """Return the single values that the kernel must return; none if it fills arrays."""
         if self.outputs == "allowed":
-            return {"": kernel_checks.BOOL}  # a value without a name
+            return {"": Field("bool")}  # a value without a name
         if self.outputs not in _GROUPS or records.layout_of(self.outputs).is_filled:
             return {}
         return records.layout_of(self.outputs).layout.fields

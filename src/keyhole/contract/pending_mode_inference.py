@@ -68,7 +68,7 @@ class InferredModes:
 
 
 def possible_modes(cls: type[Policy]) -> Modes:
-    """Return the modes that a class has if its kernels give no reason to wait; analyse none."""
+    """Return the modes that a class has if its kernels, which are not read, need no waiting."""
     declaration: Modes | InferredModes = inspect.getattr_static(cls, "pending")
     return declaration.modes if isinstance(declaration, InferredModes) else declaration
 
@@ -160,9 +160,9 @@ def infer_pending_modes(cls: Any) -> None:
     if declarer is cls:
         return
     covered_kernels = _list_covered_kernels(cls, declarer)
-    is_inherited = all(issubclass(declarer, _defining_class(cls, name)) for name in covered_kernels)
+    has_new_kernel = any(not issubclass(declarer, _defining_class(cls, k)) for k in covered_kernels)
     reasons: list[_Reason] = []
-    if modes == WAIT and not is_inherited:
+    if modes == WAIT and has_new_kernel:
         text = f"it declares no `pending`, and its base class {declarer.__name__} waits"
         reasons = [_Reason(text)]
     elif "impute" in modes and (arrays := missing_state_arrays(cls, "impute")):
@@ -170,7 +170,7 @@ def infer_pending_modes(cls: Any) -> None:
         reasons = [_Reason(text)]
     if reasons:
         modes = WAIT
-    if not is_inherited:
+    if has_new_kernel:
         cls.pending = InferredModes(modes, lambda: _reasons_to_wait(cls) + reasons)
     elif reasons:
         cls.pending = InferredModes(modes, lambda: reasons)
@@ -195,8 +195,8 @@ def combine_pending_modes(cls: Any, base: type[Policy]) -> None:
 def _list_covered_kernels(cls: type[Policy], declarer: type[Policy]) -> list[str]:
     """Return the kernels for which the declaration of modes in the class `declarer` holds.
 
-    Helpers that never get the state, by the `helper_arguments` of this class, are left out: they
-    see only what its kernels pass to them.
+    Helpers that never get the state, by the `helper_arguments` of `declarer`, are left out: they
+    see only what kernels pass to them.
     """
     helper_arguments = getattr(declarer, "helper_arguments", {})
     helpers = [name for name in cls.helpers if "s" in helper_arguments.get(name, ("s",))]

@@ -501,7 +501,7 @@ def _check_parameter(cls: type, item: dataclasses.Field[object]) -> None:
 
 
 def _may_be_policy_type(annotation: object) -> bool:
-    """Return whether an annotation may be that of the base of a `WrapperPolicy`."""
+    """Return whether an annotation may be a policy class, as for the base of a `WrapperPolicy`."""
     # In a module with `from __future__ import annotations`, annotations are strings. Any string is
     # accepted, since strings are not looked up here.
     if isinstance(annotation, type):

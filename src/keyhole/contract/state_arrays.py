@@ -42,7 +42,7 @@ class Field:
     Parameters
     ----------
     dtype : {"float64", "int64", "bool"}
-        The type of a cell; "bool" is only for the result of a guard.
+        The type of a cell; "bool" is only for the result of a guard (`Setting.allowed`).
     shape : tuple of int or str
         The lengths of the axes, or names of integers that are known when the buffer is made, such
         as "arms"; empty for a single value.

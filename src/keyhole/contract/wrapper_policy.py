@@ -41,7 +41,7 @@ class WrapperPolicy(Policy, abstract=True):
     Context, decision and feedback stand for the values of the base's setting as single arguments,
     in the order of the setting, and ``t`` is the round as the base counts it. The policy needs the
     known quantities that its base needs, too. By default it waits while a decision is pending. If a
-    subclass declares other modes in `pending`, the policy has those of them that its base has.
+    subclass declares other modes in `pending`, the policy has each of them that its base has, too.
 
     Attributes
     ----------

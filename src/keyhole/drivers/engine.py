@@ -230,7 +230,7 @@ def _compile_play_rounds(
         dims = shapes[0]
         for t in range(rounds_played + 1, last_round + 1):
             # First pass: decisions. They are short and do not depend on one another, so the
-            # processor overlaps those of several lanes (measured, UCB1: a run takes 0.78 of the
+            # processor overlaps decisions of several lanes (measured, UCB1: a run takes 0.78 of the
             # time; eight lanes without passes, or passes over four lanes, gain nothing).
             for lane in range(lanes):
                 s, es, p_rng, e_rng = read_lane(cells, rngs, plan, shapes, lane)

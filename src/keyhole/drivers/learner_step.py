@@ -29,16 +29,16 @@ from keyhole.kernels.kernel_decorators import kernel, load_intrinsic, numba_sign
 
 Words = NDArray[np.uint64]
 
-# The positions of the header's words, of which the stream has two, and of the plan. The word
-# `OWNER_THREAD` is 0 if any thread may call. `keyhole.play.learner` reads and writes these words
-# from Python.
+# The positions of the header's words and of the plan's first word. The stream has two words. The
+# word `OWNER_THREAD` is 0 if any thread may call. `keyhole.play.learner` reads and writes the
+# header from Python.
 STREAM, _, ROUNDS, PENDING, OWNER_THREAD, PLAN = range(6)
 # Entries of the plan: the starts of the six layouts, then the sizes that shapes name.
 _INPUTS, _STATE, _CONTEXT, _DECISION, _FEEDBACK, _REPORT, _SIZES = range(7)
 
 # The operations of a call. The last two receive the context, or the feedback, as a number: if
 # Python wrote it into the vector first, that would take longer than the call.
-INIT, ASK, TELL, RECOMMEND, CHECK, CLAIM, ASK_WITH_NUMBER, TELL_WITH_NUMBER = range(8)
+INIT, ASK, TELL, RECOMMEND, CHECK, SET_OWNER, ASK_WITH_NUMBER, TELL_WITH_NUMBER = range(8)
 
 # The results of calls that failed, and of an `ASK` when the policy is done (`DONE`). Other results
 # are at least 0. A replay fails with `OWN_REFUSED` (the policy's own decision is not allowed),
@@ -56,7 +56,7 @@ SIGNATURE: Final = numba_signature(
 # takes 0.003 us.
 
 
-# `load_intrinsic` takes functions that are written in Python.
+# `get_ident` is written in C, and `load_intrinsic` takes only functions written in Python.
 def _get_ident() -> int:
     return get_ident()
 
@@ -159,8 +159,8 @@ def _build_step(policy: CompiledClass, setting: Setting) -> Kernel:
         result = 0
         if operation in (ASK, ASK_WITH_NUMBER):
             result = ask(words, header, operation, number)
-        # A `CLAIM` has the result 0. It only sets the owner, after which Python may write a context
-        # or feedback into the vector. An `ASK` that fails leaves the learner no owner.
+        # `SET_OWNER` only makes this thread the owner, after which Python may write a context or
+        # feedback into the vector. An `ASK` that fails leaves the learner no owner.
         header[OWNER_THREAD] = thread if result >= 0 else 0
         return result
 

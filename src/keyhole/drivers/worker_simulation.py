@@ -118,8 +118,8 @@ def take_first_arrival(cells: FloatArray, order: IntArray, pending: int, plan: A
     If several arrive at the same time, the feedback to the earliest decision counts as the first.
     """
     # Rows stay where they are. `order` has the numbers of the pending rows, in the order in which
-    # their decisions were taken, then those of the free rows. The search is linear, since there are
-    # few workers.
+    # their decisions were taken, and then the numbers of the free rows. The search is linear, since
+    # there are few workers.
     first = 0
     for i in range(1, pending):
         arrival = cells[plan[ROWS] + order[i] * plan[WIDTH] + ARRIVAL]

@@ -13,7 +13,7 @@ class Tile:
     """A tile: its text, and a note in smaller type."""
 
     text: str
-    label: str = ""  # of the policy that gives the tile its colour; empty for no colour
+    label: str = ""  # the tile has the colour of the policy with this label; empty for no colour
     note: str = ""
 
 

@@ -272,7 +272,7 @@ class PlotArea:
         The height in pixels.
     is_panel : bool
         Whether it is one of the small plots of a grid.
-    shifts : mapping of str to float
+    x_shifts : mapping of str to float
         By a curve's label, how far to the right of its points it is drawn, as a fraction of the
         width.
     x_values : ndarray
@@ -283,7 +283,7 @@ class PlotArea:
     y: Scale
     height: int
     is_panel: bool
-    shifts: Mapping[str, float]
+    x_shifts: Mapping[str, float]
     x_values: Floats
 
     @classmethod
@@ -292,15 +292,15 @@ class PlotArea:
         xs = np.concatenate([np.empty(0), *(_as_array(curve.x) for curve in chart.curves)])
         x_values = np.unique(xs[np.isfinite(xs)])
         count = len(chart.curves)
-        shifts = {}
+        x_shifts = {}
         # Intervals at a single value of `x` would cover each other, so they stand side by side.
         if len(x_values) == 1 and count > 1:
             step = min(_WIDEST_SHIFT, 0.8 / count)
-            shifts = {
+            x_shifts = {
                 curve.label: (number - (count - 1) / 2) * step
                 for number, curve in enumerate(chart.curves)
             }
-        return cls(_x_scale(chart), _y_scale(chart), height, is_panel, shifts, x_values)
+        return cls(_x_scale(chart), _y_scale(chart), height, is_panel, x_shifts, x_values)
 
     @cached_property
     def height_units(self) -> int:
@@ -309,7 +309,7 @@ class PlotArea:
 
     def point_fractions(self, curve: Curve) -> tuple[Floats, Floats]:
         """Return where the points of a curve lie, as fractions; NaN where they are not drawn."""
-        across = self.x.to_fractions(curve.x) + self.shifts.get(curve.label, 0.0)
+        across = self.x.to_fractions(curve.x) + self.x_shifts.get(curve.label, 0.0)
         return across, self.y.to_fractions(curve.y)
 
     def interval_ends(self, curve: Curve) -> tuple[Floats, Floats]:

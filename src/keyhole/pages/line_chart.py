@@ -175,7 +175,8 @@ class ChartGrid:
         """The charts as shapes and texts."""
         from keyhole.pages.line_chart_drawing import draw_chart
 
-        return [draw_chart(chart, among=self.labels, height=self.height) for chart in self.charts]
+        labels = self.labels
+        return [draw_chart(chart, grid_labels=labels, height=self.height) for chart in self.charts]
 
     @cached_property
     def legend(self) -> "list[DrawnLine]":

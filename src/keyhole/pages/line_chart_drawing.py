@@ -273,7 +273,7 @@ def place_rings(rings: Sequence[Ring], plot: PlotArea) -> list[PlacedRing]:
 
 
 _DIGITS: Final = 6  # of a number without an interval
-_DIGITS_OF_INTERVAL: Final = 2  # of half of its width; the mean gets as many decimals
+_DIGITS_OF_INTERVAL: Final = 2  # of its half-width; the mean gets as many decimals as that has
 _LARGEST_WHOLE: Final = 1e15
 
 
@@ -295,7 +295,7 @@ def chart_json(chart: LineChart, plot: PlotArea) -> str:
         entry: dict[str, Any] = {"label": label, "note": note, "x": x_lists.index(x)}
         if curve.steps:
             entry["steps"] = True
-        if shift := plot.shifts.get(curve.label):
+        if shift := plot.x_shifts.get(curve.label):
             entry["shift"] = round(shift, 4)
         curves.append(entry | _curve_numbers(curve, points, plot.y))
     axes = {"x": _axis_entry(chart.x, plot.x), "y": _axis_entry(chart.y, plot.y)}
@@ -431,15 +431,15 @@ class Drawing:
 
 
 def draw_chart(
-    chart: LineChart, *, among: Sequence[str] = (), height: int | None = None
+    chart: LineChart, *, grid_labels: Sequence[str] = (), height: int | None = None
 ) -> Drawing:
     """Return the drawing of a chart.
 
-    With `among`, the labels of all curves of a grid, the chart is a panel of that grid: names
-    stand in the grid's legend, and not at the ends of curves.
+    For a panel of a grid, `grid_labels` are the labels of all curves of the grid: then names stand
+    in the grid's legend, and not at the ends of curves.
     """
-    plot = PlotArea.from_chart(chart, height=height or chart.height, is_panel=bool(among))
-    styles = line_styles([*(among or chart.among), *chart.labels], chart.by_position)
+    plot = PlotArea.from_chart(chart, height=height or chart.height, is_panel=bool(grid_labels))
+    styles = line_styles([*(grid_labels or chart.among), *chart.labels], chart.by_position)
     return Drawing(
         chart=chart,
         plot=plot,

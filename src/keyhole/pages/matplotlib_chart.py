@@ -83,7 +83,7 @@ def plot_chart(chart: LineChart, axes: Axes | None = None) -> Axes:
         axes = plt.subplots(figsize=figure_size(chart.labels), layout="constrained")[1]
     lines = _draw_chart(chart, axes)
     axes.yaxis.label.set_text(wrap_axis_label(axes.get_ylabel()))
-    # A curve without points has no last value: its sum is 0.
+    # Each array has the last value, or is empty (its sum is 0) if a curve has no points.
     last_values = {curve.label: np.nan_to_num(curve.y[-1:], nan=-np.inf) for curve in chart.curves}
     labels = sorted(lines, key=lambda label: -last_values[label].sum())
     add_legend(axes, [lines[label] for label in labels], labels)
@@ -91,15 +91,15 @@ def plot_chart(chart: LineChart, axes: Axes | None = None) -> Axes:
 
 
 def _draw_chart(
-    chart: LineChart, axes: Axes, *, among: Sequence[str] = (), **panel_style: float
+    chart: LineChart, axes: Axes, *, grid_labels: Sequence[str] = (), **panel_style: float
 ) -> dict[str, Line2D]:
     """Draw a chart without a legend; return the lines by label.
 
-    A chart is a panel of a grid if it has `among`, the labels of all curves of the grid. Entries of
-    `panel_style` replace those of all lines' styles.
+    For a panel of a grid, `grid_labels` are the labels of all curves of the grid, and `panel_style`
+    has the entries that all lines' styles have in panels.
     """
-    plot = PlotArea.from_chart(chart, height=chart.height, is_panel=bool(among))
-    styles = matplotlib_styles([*(among or chart.among), *chart.labels], chart.by_position)
+    plot = PlotArea.from_chart(chart, height=chart.height, is_panel=bool(grid_labels))
+    styles = matplotlib_styles([*(grid_labels or chart.among), *chart.labels], chart.by_position)
     # Axes on which the user has drawn before keep what they show.
     earlier_ends = (axes.get_xlim(), axes.get_ylim()) if axes.has_data() else ((), ())
     lines = {}
@@ -109,7 +109,7 @@ def _draw_chart(
             style |= _REFERENCE | {"marker": "_"}
         lines[curve.label] = _draw_curve(curve, axes, plot, number, style)
     _draw_marks(chart, axes, plot)
-    tick_count, letters = _PANEL_TICK_LIMITS if among else _TICK_LIMITS
+    tick_count, letters = _PANEL_TICK_LIMITS if grid_labels else _TICK_LIMITS
     locator: Locator = _PageLocator(plot.x.name, tick_count, letters, whole=plot.has_whole_x)
     if len(plot.x_values) == 1:
         locator = FixedLocator(plot.x_values.tolist())
@@ -128,7 +128,7 @@ def _draw_curve(curve: Curve, axes: Axes, plot: PlotArea, number: int, style: An
     """
     x = np.asarray(curve.x, np.float64)
     y = np.asarray(curve.y, np.float64)
-    if curve.label in plot.shifts:
+    if curve.label in plot.x_shifts:  # the curve is drawn beside its points, to cover no other
         x = plot.x.to_values(plot.point_fractions(curve)[0])
     is_drawn = ~np.isnan(plot.y.to_fractions(y))
     is_isolated = is_drawn & ~np.append(False, is_drawn[:-1]) & ~np.append(is_drawn[1:], False)
@@ -165,9 +165,9 @@ def _draw_marks(chart: LineChart, axes: Axes, plot: PlotArea) -> None:
     for line in chart.references:
         if plot.y.low <= line.value <= plot.y.high:
             axes.axhline(line.value, **_REFERENCE)
-    for reference in place_references(chart.references, plot, chart.y.unit):
-        position = (0.01, 1 - reference.name.place / 100)
-        axes.annotate(reference.name.text, position, xycoords="axes fraction", va="center", **style)
+    for _, name in place_references(chart.references, plot, chart.y.unit):
+        position = (0.01, 1 - name.place / 100)
+        axes.annotate(name.text, position, xycoords="axes fraction", va="center", **style)
     for ring in chart.rings:
         axes.plot([ring.x], [ring.y], **_RING)
         direction = -1 if plot.x.to_fractions([ring.x])[0] > _RIGHT_HALF else 1
@@ -263,7 +263,7 @@ def _grid_figure(grid: ChartGrid) -> Figure:
     headings = [chart.y.heading for chart in grid.charts]
     shared_heading = max(headings, key=headings.count)
     for axes, title, chart in zip(all_axes, titles, grid.charts, strict=False):
-        _draw_chart(chart, axes, among=grid.labels, **_PANEL)
+        _draw_chart(chart, axes, grid_labels=grid.labels, **_PANEL)
         axes.set_title(title, fontsize=_PANEL_TEXT, parse_math=False)
         axes.tick_params(labelsize=_PANEL_TEXT)
         heading = "" if chart.y.heading == shared_heading else wrap_axis_label(chart.y.heading)

@@ -22,7 +22,7 @@ from keyhole.papers import entry_files
 from keyhole.papers.claims import Claim
 from keyhole.papers.claims.bounds import BoundName, check_bound, plan_bound
 from keyhole.papers.claims.kinds import check_claim, read_claims
-from keyhole.papers.claims.statistics import repeat_single_value
+from keyhole.papers.claims.statistics import as_list
 from keyhole.papers.entry_files import ENTRY_FILES, TomlTable
 from keyhole.papers.field_types import (
     Checkpoint,
@@ -125,9 +125,7 @@ class ProblemFigure(TableModel):
                 )
 
 
-Means = Annotated[
-    list[float], BeforeValidator(lambda means: repeat_single_value(means, 1)), Field(min_length=1)
-]
+Means = Annotated[list[float], BeforeValidator(lambda means: as_list(means)), Field(min_length=1)]
 """The means at some rounds; for a single round, a number may stand for the list."""
 
 
@@ -221,7 +219,7 @@ class Entry(TableModel):
     about: str = ""  # a description for the report
     seed: int = 1  # of all runs
     metrics: Annotated[list[MetricName], Field(min_length=1)]  # to show, most important first
-    ratio_to: str | None = None  # a policy; the report also shows the other means divided by its
+    ratio_to: str | None = None  # a policy: the report also divides the other means by its mean
     scales: dict[str, RunSize]  # "quick" and "paper"
     problems: dict[str, EntryProblem]
     policies: list[TomlTable]  # as in a spec's tables ``[[policy]]``, with labels
@@ -230,8 +228,8 @@ class Entry(TableModel):
     published: Annotated[list[PublishedValues], Field(default_factory=list)]
     claims: Annotated[list[Claim], Field(default_factory=list)]
     _file: Path | None = PrivateAttr(None)  # the file of a user's entry; None for shipped entries
-    # all metrics that the file names: a problem records the same metrics in the whole entry and in
-    # one from which `with_problems` has left out claims and figures
+    # all metrics that the file names, so that a problem records the same metrics whether or not
+    # `with_problems` has left out claims and figures
     _file_metrics: tuple[str, ...] = PrivateAttr(())
 
     @property
@@ -300,7 +298,7 @@ class Entry(TableModel):
             entry = cls.model_validate({"name": name} | table)
             placed_claims = read_claims(tables, entry.metrics[0], entry.setup, name, path.parent)
             entry = entry.model_copy(update={"claims": [claim for _, claim in placed_claims]})
-            entry._file_metrics = entry.metric_names
+            entry._file_metrics = entry.metric_names  # a property of `TableModel`
             return entry, placed_claims
         except ValidationError as error:
             raise ValueError(f"{path.name}: {error_message(error)}") from None
@@ -338,7 +336,10 @@ class Entry(TableModel):
             raise ValueError(f"problems.{problem}: {error}") from error
 
     def with_problems(self, *problems: str) -> Self:
-        """Return the entry with only some problems, and the claims and figures about no others."""
+        """Return the entry with only some problems, and the claims and figures that need no others.
+
+        `problem_keys` (of `TableModel`) are the problems that a claim or a figure names.
+        """
         subset = {key: self.problems[key] for key in problems}
         lists = {
             field: [item for item in getattr(self, field) if subset.keys() >= {*item.problem_keys}]

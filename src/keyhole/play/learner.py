@@ -293,8 +293,9 @@ class Learner:
         """Have the policy decide, unless a decision is waiting for its feedback.
 
         `context` is a context of one number. For any other context, the caller first runs the
-        operation `CLAIM`, and then writes the context to `_context`. The policy leaves out the arms
-        in `exclude`. The result is the decision if it is a single number from 0, and 0 otherwise.
+        operation `SET_OWNER`, and then writes the context to `_context`. The policy leaves out the
+        arms in `exclude`. The result is the decision if it is a single number from 0, and 0
+        otherwise.
         """
         if names := list_excluded_arms(exclude):
             check_exclusion(self.policy, self.vocabulary)
@@ -316,7 +317,7 @@ class Learner:
                 raise ValueError(f"exclude must leave an arm, and has all {len(excluded)}")
             if excluded.issuperset(remaining_arms(self.policy, self.state, self.facts["arms"])):
                 raise RuntimeError("exclude must leave an arm that is not settled, and leaves none")
-            with self._claim_for_this_thread():
+            with self._this_thread_as_owner():
                 self._decide_among(np.array(arms), context)
         for name in self.vocabulary.find_arm_fields():
             if (arm := self._decision[name].item()) in excluded:
@@ -360,7 +361,7 @@ class Learner:
         """Raise an error unless a decision of this thread is waiting for feedback."""
         if self._header[learner_step.PENDING] != 1:
             self._raise_error_of_code(learner_step.NOT_ASKED)
-        self._run_step(learner_step.CLAIM)
+        self._run_step(learner_step.SET_OWNER)
 
     def _require_no_pending_decision(self) -> None:
         if self._has_pending_decision:
@@ -380,7 +381,7 @@ class Learner:
         not read them.
         """
         self._require_no_pending_decision()
-        with self._claim_for_this_thread():
+        with self._this_thread_as_owner():
             memory_before = self._memory.copy()
             try:
                 return learn_from_log(self, columns)
@@ -428,7 +429,7 @@ class Learner:
         saved_learner.write_learner(Path(path), self._make_saved_learner())
 
     def _make_saved_learner(self) -> saved_learner.SavedLearner:
-        with self._claim_for_this_thread():
+        with self._this_thread_as_owner():
             return saved_learner.SavedLearner(
                 policy=type(self.policy).__name__,
                 module=type(self.policy).__module__,
@@ -446,10 +447,10 @@ class Learner:
             )
 
     @contextmanager
-    def _claim_for_this_thread(self) -> Iterator[None]:
+    def _this_thread_as_owner(self) -> Iterator[None]:
         """Make this thread the owner of the learner within a block."""
         owner_before = self._header[learner_step.OWNER_THREAD]
-        self._run_step(learner_step.CLAIM)
+        self._run_step(learner_step.SET_OWNER)
         try:
             yield
         finally:

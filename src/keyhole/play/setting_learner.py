@@ -6,7 +6,7 @@ from typing import Any, Final, Never, cast
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from keyhole.drivers.learner_step import ASK, CLAIM, NOT_ASKED, TELL_WITH_NUMBER
+from keyhole.drivers.learner_step import ASK, NOT_ASKED, SET_OWNER, TELL_WITH_NUMBER
 from keyhole.play.learner import Learner
 from keyhole.play.learning_from_log import reward_column
 from keyhole.validation import short_repr
@@ -195,7 +195,7 @@ class SettingLearner(Learner):
 
     def _decide_or_repeat(self, context: Values, exclude: Iterable[Any] | None = None) -> Values:
         arrays = self._check_arrays("decide", context, self._context)
-        self._run_step(CLAIM)
+        self._run_step(SET_OWNER)
         if self._has_pending_decision:
             for name, view in self._context.items():
                 if not np.array_equal(view, arrays[name]):

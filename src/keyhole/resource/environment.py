@@ -116,7 +116,7 @@ class ContinuousLimitEnvironment(LimitedRunEnvironment, abstract=True):
     table_ends = int_array("arms")
     knots = float_array("table_length")
     gain_at_knot = float_array("table_length")
-    gain_after_knot = float_array("table_length")
+    gain_above_knot = float_array("table_length")
     slope = float_array("table_length")
 
     def gap(e, arm: int, limit: float) -> float:
@@ -131,7 +131,7 @@ class ContinuousLimitEnvironment(LimitedRunEnvironment, abstract=True):
         # The gain may jump at a knot: the table has the gain there, and the line just above it.
         if e.knots[low] == limit:
             return float(e.best_gain - e.gain_at_knot[low])
-        return float(e.best_gain - e.gain_after_knot[low] - e.slope[low] * (limit - e.knots[low]))
+        return float(e.best_gain - e.gain_above_knot[low] - e.slope[low] * (limit - e.knots[low]))
 
     def score(
         e,

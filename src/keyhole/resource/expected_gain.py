@@ -138,7 +138,7 @@ class GainTable:
 
     knots: FloatArray  # increasing from 0 to the largest limit
     gain_at_knot: FloatArray
-    gain_after_knot: FloatArray  # just above each knot
+    gain_above_knot: FloatArray  # just above each knot
     slope: FloatArray  # the slope from each knot to the next
 
 
@@ -151,14 +151,14 @@ def tabulate_gain(curve: GainCurve, penalty: Function, edges: FloatArray) -> Gai
     knots = np.union1d(edges, curve.knots)
     for halving in range(_MOST_HALVINGS + 1):
         # The gain just above and just below each knot, where penalty and distribution may jump.
-        gain_after = _penalize(curve.integrate_up_to(knots), penalty.after(knots))
-        gain_before = _penalize(curve.integrate_below(knots[1:]), penalty(knots[1:]))
+        gain_above = _penalize(curve.integrate_up_to(knots), penalty.after(knots))
+        gain_below = _penalize(curve.integrate_below(knots[1:]), penalty(knots[1:]))
         middles = (knots[:-1] + knots[1:]) / 2
         # For a smooth gain, the error of a straight line is largest near the middle.
-        error = gain_at(curve, penalty, middles) - (gain_after[:-1] + gain_before) / 2
+        error = gain_at(curve, penalty, middles) - (gain_above[:-1] + gain_below) / 2
         is_rough = np.abs(error) > TABLE_PRECISION
         if not is_rough.any() or halving == _MOST_HALVINGS:
             break
         knots = np.union1d(knots, middles[is_rough])
-    slope = np.append((gain_before - gain_after[:-1]) / np.diff(knots), 0.0)
-    return GainTable(knots, gain_at(curve, penalty, knots), gain_after, slope)
+    slope = np.append((gain_below - gain_above[:-1]) / np.diff(knots), 0.0)
+    return GainTable(knots, gain_at(curve, penalty, knots), gain_above, slope)

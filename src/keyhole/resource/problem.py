@@ -152,8 +152,8 @@ class Problem(AnyProblem):
         k = int(np.argmax(table.gain_at_knot[1:])) + 1
         best_gain, best_limit = float(table.gain_at_knot[k]), float(table.knots[k])
         # The supremum of the gain may lie at the limit 0, which is itself not allowed.
-        if table.gain_after_knot[0] > best_gain:
-            return float(table.gain_after_knot[0]), 0.0
+        if table.gain_above_knot[0] > best_gain:
+            return float(table.gain_above_knot[0]), 0.0
         # The intervals below and above the best knot.
         for low, high in zip(table.knots[k - 1 : k + 1], table.knots[k : k + 2], strict=False):
             peak = minimize_scalar(
@@ -229,7 +229,7 @@ class Problem(AnyProblem):
 
     def _table_values(self) -> dict[str, Any]:
         sizes = np.array([len(table.knots) for table in self._tables])
-        columns = ("knots", "gain_at_knot", "gain_after_knot", "slope")
+        columns = ("knots", "gain_at_knot", "gain_above_knot", "slope")
         return {
             "best_gain": self.best_gain,
             "table_length": int(sizes.sum()),

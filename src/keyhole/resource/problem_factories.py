@@ -18,7 +18,7 @@ from keyhole.validation import DEFAULT_SEED, Range, SequenceLike, check_choice, 
 
 _LIMITS: Final = (1 / 1000, 1 / 300, 1 / 100, 1 / 30, 1 / 10, 1 / 3, 1.0)
 _RUNS: Final = 500  # number of equally likely times of each solver
-_LARGEST_TIME: Final = 1e6  # caps the times; no gain changes, since all runs are stopped by 1
+_LARGEST_TIME: Final = 1e6  # caps the times; no gain changes, since no limit exceeds 1
 # By kind: mean and standard deviation of ln(median time) among the solvers; then the smallest and
 # the largest standard deviation of ln(time) that a solver may have.
 _KINDS: Final = {
@@ -203,7 +203,8 @@ def three_models_problem(promise: str) -> Problem:
     Notes
     -----
     The paper's numbers were not available to us: these are ours, chosen so that the paper's
-    statements about Figures 1 and 2 hold. "A specific amount of time" is read as the largest limit.
+    statements about Figures 1 and 2 hold. Its "specific amount of time" is read as the largest
+    limit.
     The normal distributions are conditioned as in `replica_problem`; they have deviations (.1, .15)
     and correlation .5.
 

@@ -52,12 +52,12 @@ def curve_chart(
 ) -> LineChart:
     """Return the chart of a metric over the checkpoints, with its 95 % intervals.
 
-    `x` is the scale of rounds, and `y` that of means; by default the metric declares whether means
-    or their logarithms are drawn, on a linear scale. A mean that is not positive has no logarithm,
-    and is left out (see `count_nonpositive`); if no mean is positive, the means themselves are
-    drawn on a linear scale. `anchor` is the id of the chart on a page; `named` are the labels of
-    the policies to name, the most important first; `bounds` are further curves, whose numbers are
-    drawn as they are.
+    `x` is the scale of rounds, and `y` the scale of means. Without `y` the metric declares whether
+    means or their logarithms are drawn, on a linear scale. A mean that is not positive has no
+    logarithm, and is left out (see `count_nonpositive`); if no mean is positive, the means
+    themselves are drawn on a linear scale. `anchor` is the id of the chart on a page; `named` are
+    the labels of the policies to name, the most important first; `bounds` are further curves, whose
+    numbers are drawn as they are.
     """
     check_choice("x", x, _SCALES)
     scale: ScaleName = y or "linear"

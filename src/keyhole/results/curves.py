@@ -174,7 +174,7 @@ class Curves:
     def tail(self, policy: str | Policy, metric: str) -> Tail:
         """Return the 90 % quantile and the worst value of a metric at the last checkpoint.
 
-        The quantile is that of the replications in order from the best to the worst.
+        For the quantile, the replications are ordered from the best to the worst.
         """
         lower = self.metric(metric).better == "lower"
         return tail_of_runs(self.values(policy, metric)[-1], lower_is_better=lower)

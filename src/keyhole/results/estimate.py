@@ -40,7 +40,7 @@ def beta_quantile(probability: float, a: float, b: float) -> float:
             return x
         low, high = (low, x) if excess > 0.0 else (x, high)
         density = math.exp(log_beta_weight(x, a, b)) / (x * (1.0 - x))
-        next_x = x - excess / density if density > 0.0 else low
+        next_x = x - excess / density if density > 0.0 else low  # `low` leads to bisection
         if not low < next_x < high:  # bisection
             next_x = 0.5 * (low + high)
         if abs(next_x - x) <= 2.0 * _EPSILON * x:
@@ -239,7 +239,7 @@ def t_factor(replications: int) -> float:
     """Return the number of standard errors in half of a mean's 95 % interval (Student's t)."""
     if replications <= 1:
         return math.inf
-    # With SciPy, results keep the last digits of earlier versions.
+    # Earlier versions needed SciPy: where it is installed, results keep their last digits.
     if not has_extra("scipy"):
         return student_t_quantile(1.0 - _TAIL_PROBABILITY, replications - 1)
     from scipy.special import stdtrit

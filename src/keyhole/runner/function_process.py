@@ -117,7 +117,7 @@ class FunctionProcess:
             self.close()
         if answer is None:
             return None
-        if isinstance(answer, str):
+        if isinstance(answer, str):  # how the child ended
             raise JobError(answer, time.perf_counter() - start)
         if answer.seconds > limit:
             return None
@@ -184,7 +184,7 @@ class _Child:
                 limit=_LIFETIME,
                 memory=self._memory,
                 output=0,
-                passed=[self._child_end.fileno(), 2],
+                passed=[self._child_end.fileno(), 2],  # files that the child inherits
             )
 
     def send(self, frame: bytes) -> None:

@@ -134,7 +134,7 @@ class LossEnvironment(Environment):
     arms = int_input()
     means = float_array("arms")
     """Mean losses."""
-    thresholds = float_array("arms")
+    thresholds = float_array("arms")  # the least allocations with which losses are prevented
     least_loss = float_input()
     """The expected loss of a round under the best allocation."""
 
@@ -195,9 +195,9 @@ class JointLossEnvironment(LossEnvironment, abstract=True):
     """Parameters of the distribution."""
 
     class State(LossEnvironment.State):
-        """Sums over the rounds, and all losses of the round, observed or not."""
+        """Sums over the rounds, and all losses of the round."""
 
-        day = float_array("arms")
+        day = float_array("arms")  # each arm's loss in the round, observed or not
 
     def respond(  # type: ignore[override]
         e, s: State, t: int, rng: Stream, allocation: FloatArray, losses: FloatArray, draw: Kernel
@@ -244,7 +244,7 @@ class ReplayEnvironment(LossEnvironment):
     def respond(  # type: ignore[override]
         e, s: LossEnvironment.State, t: int, allocation: FloatArray, losses: FloatArray
     ) -> None:
-        """Return the day's observed losses; add their excess over those of the best allocation."""
+        """Return the day's observed losses; add to the regret what they exceed the best set's."""
         for arm in range(e.arms):
             loss = e.numbers[(t - 1) * e.arms + arm]
             losses[arm] = 0.0

@@ -210,27 +210,27 @@ def merge_pieces(s: ThresholdPosterior, arm: int, piece: int) -> None:
 
 
 def allocation_in_piece(
-    low: float, high: float, share: float, resource: float, arms: int, plan: int
+    low: float, high: float, depth: float, resource: float, arms: int, rounding: int
 ) -> float:
     """Return an allocation in the piece from `low` to `high`.
 
-    Plan 0 returns ``high - share * (high - low)``; `share` is in [0, 1). Plan 1 takes an equal part
-    of the resource. Plan 2 takes a round number: of the units 1, 1/2, 1/5, 1/10, 1/20, ... the
-    first that has a multiple in the piece, and of these multiples the largest. Plans 1 and 2 follow
-    plan 0 if no such part or number lies in the piece.
+    With `rounding` 0 it is ``high - depth * (high - low)``; `depth` is in [0, 1). With 1 it is an
+    equal part of the resource. With 2 it is a round number: of the units 1, 1/2, 1/5, 1/10, 1/20,
+    ... the first that has a multiple in the piece, and of these multiples the largest. If no such
+    part or number lies in the piece, 1 and 2 do as 0 does.
     """
-    if plan == 1:
+    if rounding == 1:
         # The parts resource / m that are above `low` and at most `high` are equally likely.
         first = max(1, math.ceil(resource / (high + TOLERANCE)))
         last = min(arms, math.ceil(resource / (low + TOLERANCE)) - 1)
         if first <= last:
-            number = first + int(share * (last - first + 1))
+            number = first + int(depth * (last - first + 1))
             return min(high, resource / min(number, last))
-    if plan == 2:
+    if rounding == 2:
         units_per_1 = 1.0
         for k in range(28):  # units down to 1e-9
             round_number = math.floor((high + TOLERANCE) * units_per_1) / units_per_1
             if round_number > low + TOLERANCE:
                 return min(high, round_number)
             units_per_1 *= 2.5 if k % 3 == 1 else 2.0
-    return high - share * (high - low)
+    return high - depth * (high - low)

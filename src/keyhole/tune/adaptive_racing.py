@@ -22,7 +22,7 @@ class AdaptiveRacing:
     Attributes
     ----------
     gains : RunGains
-        Losses of runs, and the full cut-off.
+        Losses of runs, and the full cut-off (the largest limit).
     incumbent : int
         Number of the best configuration.
     """

@@ -113,7 +113,7 @@ def _find_arguments(path: str, target: Any) -> dict[str, bool]:
     try:
         function = target if callable(target) else function_process_child.import_function(target)
         arguments = inspect.signature(function).parameters.values()
-    except Exception as error:  # of any code that the module runs
+    except Exception as error:  # the import runs the code of a user's module
         raise ValueError(f"{path}: the arguments of {target} cannot be read: {error}") from error
     optional_kinds = (inspect.Parameter.VAR_KEYWORD, inspect.Parameter.VAR_POSITIONAL)
     return {

@@ -13,7 +13,7 @@ from keyhole.pages.line_chart import Axis, Curve, LineChart, Ring
 from keyhole.text_formatting import count_text
 from keyhole.tune.held_out_validation import has_outcome_for
 from keyhole.tune.pair_estimates import GainEstimates, Interval
-from keyhole.tune.recommendation import YARDSTICK
+from keyhole.tune.recommendation import REFERENCE
 from keyhole.tune.saved_tune import AnyTune, SavedSpaceTune, SavedTune
 from keyhole.tune.summary import (
     RECOMMENDED,
@@ -30,12 +30,12 @@ _MOST_ARMS: Final = 40
 _MAX_STEPS: Final = 500
 HISTORY_DRAWS: Final = 400
 """Number of posterior draws for a past estimate: fewer than for the present one, to save time."""
-_MOST_POINTS: Final = 20  # of the history
+_MOST_POINTS: Final = 20  # in the chart of past recommendations, the history
 _MOST_DRAWS: Final = 1_500_000  # for all pairs and points of the history: about half a second
 # All points of the history together count at most this many runs, if each counts half of all.
 _MOST_COUNTED_RUNS: Final = 100_000  # takes about half a second
 _MOST_REPLAYED_RUNS: Final = 40_000  # points times runs, in a parameter space
-_LEAST_POINTS: Final = 8  # of the history of a parameter space
+_LEAST_POINTS: Final = 8  # in the history of a parameter space
 _PERCENT: Final = 100.0
 _MARGIN: Final = 0.9  # by which an axis of seconds extends beyond the data, as a factor
 _LARGE_HEIGHT: Final = 335  # in pixels
@@ -122,7 +122,7 @@ def gain_chart(tune: AnyTune) -> LineChart:
         curves = [
             _interval_curve(name, limits[-len(estimate.gains) :], estimate.gains)
             for name, estimate in tune.estimates().items()
-            if name != YARDSTICK  # already the last point of the default's curve
+            if name != REFERENCE  # already the last point of the default's curve
         ]
     ring = Ring(x=limit, y=gain.value, label=f"{limit:g} s")
     return LineChart(
@@ -190,7 +190,7 @@ def _recommend_after(tune: AnyTune, count: int) -> PastRecommendation:
         tune = SavedSpaceTune(tune.folder, tune.spec, tune.runs[:count])
     best = tune.best()
     name = name_configuration(tune, best.incumbent)
-    gains_by_name = {RECOMMENDED: best.incumbent.gain, YARDSTICK: best.default_at_cutoff.gain}
+    gains_by_name = {RECOMMENDED: best.incumbent.gain, REFERENCE: best.default_at_cutoff.gain}
     return PastRecommendation(count, name, gains_by_name)
 
 

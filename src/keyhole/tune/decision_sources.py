@@ -16,7 +16,7 @@ from keyhole.tune.recommendation import ConfigurationEstimate
 from keyhole.tune.run_arrays import Trial
 from keyhole.tune.space_decider import SpaceDecider, SpaceExhaustedError
 from keyhole.tune.spec import FULL_CUT_OFF, Spec
-from keyhole.tune.trial_log import RUNS, TrialLog, TrialRecord
+from keyhole.tune.trial_log import RUNS_FILE, TrialLog, TrialRecord
 from keyhole.tune.warm_start import read_warm_start
 from keyhole.validation import short_repr
 
@@ -133,14 +133,15 @@ def make_decider(folder: Path, spec: Spec, records: Iterable[TrialRecord]) -> Sp
         trial = record.as_trial(numbers)
         if min(trial.configuration, trial.instance) < 0:
             raise ValueError(
-                f"{folder / RUNS}: run {record.round:,} must have a configuration and an instance "
-                f"of the spec, got {record.configuration} and {short_repr(record.instance)}"
+                f"{folder / RUNS_FILE}: run {record.round:,} must have a configuration and an "
+                f"instance of the spec, got {record.configuration} and "
+                f"{short_repr(record.instance)}"
             )
         decider.tell(trial, record.outcome, record.seconds)
         configuration = trial.configuration
         if record.is_counted and decider.configurations[configuration] != trial.parameters:
             raise ValueError(
-                f"{folder / RUNS}: run {record.round:,} must have the parameters of "
+                f"{folder / RUNS_FILE}: run {record.round:,} must have the parameters of "
                 f"configuration {configuration}, got {short_repr(trial.parameters)}"
             )
     return decider

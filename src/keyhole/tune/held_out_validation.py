@@ -17,13 +17,13 @@ from keyhole.results.estimate import Estimate, mean_estimate, share_estimate
 from keyhole.tune.decision_sources import PlannedTrial, plan_chosen_run
 from keyhole.tune.instances import Instance
 from keyhole.tune.pair_estimates import Interval
-from keyhole.tune.recommendation import YARDSTICK, ConfigurationEstimate
+from keyhole.tune.recommendation import REFERENCE, ConfigurationEstimate
 from keyhole.tune.run_arrays import RunGains
 from keyhole.tune.spec import Spec
 from keyhole.tune.trial_log import TrialLog, TrialRecord
 from keyhole.validation import short_repr
 
-VALIDATION: Final = "validation.jsonl"
+VALIDATION_FILE: Final = "validation.jsonl"
 
 
 def has_outcome_for(record: TrialRecord, estimate: ConfigurationEstimate) -> bool:
@@ -123,7 +123,7 @@ def compare_configurations(
     run_gains = RunGains(spec.limits[-1], costs.cost_per_second, costs.cost_of_giving_up)
     gains: dict[str, FloatArray] = {}
     rows = {}
-    for name in [YARDSTICK, *estimates]:  # the yardstick first: the others need its gains
+    for name in [REFERENCE, *estimates]:  # the reference first: the others need its gains
         limit = estimates[name].limit
         ordered_runs = [runs[name][instance] for instance in sorted(instances)]
         # A run that was out of time would have ended after its limit, at an unknown time.
@@ -138,7 +138,7 @@ def compare_configurations(
             gain=_clip(mean_estimate(gains[name]), -float(costs.penalty(0.0)(limit)), 1.0),
             success_rate=_clip(share_estimate((times <= limit) & ~is_failed)),
             seconds=_clip(mean_estimate(np.minimum(times, limit)), 0.0, limit),
-            gain_over_default=_clip(mean_estimate(gains[name] - gains[YARDSTICK])),
+            gain_over_default=_clip(mean_estimate(gains[name] - gains[REFERENCE])),
             gains=(),
         )
     return {name: rows[name] for name in estimates}

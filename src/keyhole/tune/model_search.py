@@ -55,7 +55,7 @@ class ModelSearch:
     model: OutcomeModel
     _next_sweep: int = 1
     _best: int = 0
-    _scores: FloatArray | None = None  # of configurations, until the next sweep
+    _scores: FloatArray | None = None  # by configuration; kept until the next sweep
 
     def tell(self, runs: RunRows, features: FloatArray, rng: np.random.Generator) -> None:
         """Update the model after a run, the last of `runs`."""

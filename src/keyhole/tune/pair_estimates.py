@@ -216,7 +216,7 @@ class GainEstimates:
     ) -> tuple[FloatArray, FloatArray, FloatArray]:
         """Return the gains, success rates and seconds by limit that follow from draws by interval.
 
-        The last axis of all arrays is that of limits or intervals. `shares` are those of successes
+        The last axis of all arrays is for limits or intervals. `shares` are the shares of successes
         among exits.
         """
         spec = self._spec

@@ -11,8 +11,8 @@ from keyhole.tune.pair_estimates import Interval
 TOLERANCE: Final = 0.01
 """Pairs count as equally good if their gains differ by at most this share of the reward span."""
 NO_SUCCESS: Final = "no run has succeeded: there is no evidence for any command"
-YARDSTICK: Final = "default, full cut-off"
-"""Name of the estimate with which the gains of all configurations are compared."""
+REFERENCE: Final = "default, full cut-off"
+"""Name of the estimate with which gains are compared: the default at the largest limit."""
 
 
 @dataclass(frozen=True)
@@ -55,10 +55,12 @@ class Best(PairEstimate):
     regret_bound : float
         With probability 95 %, the best pair is better than this one by at most this much.
     full : PairEstimate
-        Estimates at the full cut-off, of the command that has the largest mean gain there.
+        Estimates at the full cut-off (the largest limit) of the command with the largest mean gain
+        there.
     gain_over_full : Interval
-        Gain of a run, less the gain of the best tried command at the full cut-off. Which command
-        is the best differs between posterior draws, so the difference may be below 0.
+        Gain of a run, less the gain of the best tried command at the full cut-off. The mean and the
+        lower end take the best command of each posterior draw, so they may be below 0; the upper
+        end takes the command of `full`.
     runs_of_arms : dict of str to int
         How often each command was run.
     successes : int
@@ -94,9 +96,9 @@ def format_untried(best: Best) -> str:
 def format_probability(best: Best) -> str:
     """Return the probability that no other pair is better by much, and the bound on how much."""
     bound = format_estimate(best.regret_bound, best.regret_bound)
-    choice = "pair" if len(best.runs_of_arms) > 1 else "limit"  # of the only command
+    choice = "pair" if len(best.runs_of_arms) > 1 else "limit"  # pairs of one arm differ in limits
     return (
-        f"probability that no other {choice} is better by more than 1 % of a success: "
+        f"probability that no other {choice} is better by more than 0.01 of a success: "
         f"{best.probability:.0%}; the best {choice} is better by at most {bound} (95 %)"
     )
 
@@ -120,7 +122,7 @@ class ConfigurationEstimate:
     gain_over_default : Interval
         Gain of the configuration, less the gain of the default configuration at the full cut-off.
     gains : tuple of Interval
-        Gain with each limit that may be recommended; none in a validation.
+        Gain with each limit that may be recommended; empty in an estimate of `Tuner.validate`.
     """
 
     configuration: int

@@ -16,11 +16,11 @@ from keyhole.provenance import describe_software, software_text
 from keyhole.text_formatting import capitalize, count_text
 from keyhole.tune import charts, summary
 from keyhole.tune.arms import Arm
-from keyhole.tune.recommendation import YARDSTICK
+from keyhole.tune.recommendation import REFERENCE
 from keyhole.tune.run_time_effects import EFFECTS_CAPTION, effects_table
-from keyhole.tune.saved_tune import REPORT, AnyTune, SavedSpaceTune, SavedTune
+from keyhole.tune.saved_tune import REPORT_FILE, AnyTune, SavedSpaceTune, SavedTune
 from keyhole.tune.spec import Spec
-from keyhole.tune.trial_log import RUNS
+from keyhole.tune.trial_log import RUNS_FILE
 from keyhole.validation import escape_controls
 
 _RUNS_HEAD: Final = ("run", "arm", "limit (s)", "instance", "outcome", "time (s)", "reward",
@@ -61,8 +61,8 @@ def runs_table(tune: AnyTune) -> RunsTable:
         rows = rows[len(rows) // 4 + 1 :]
         data = _compress_rows(rows)
     if len(rows) < len(runs):
-        caption = f"The last {len(rows):,} of {len(runs):,} runs; {RUNS} has all. {caption}"
-    return RunsTable(caption, data, RUNS)
+        caption = f"The last {len(rows):,} of {len(runs):,} runs; {RUNS_FILE} has all. {caption}"
+    return RunsTable(caption, data, RUNS_FILE)
 
 
 def _compress_rows(rows: Sequence[Sequence[object]]) -> str:
@@ -72,8 +72,8 @@ def _compress_rows(rows: Sequence[Sequence[object]]) -> str:
     return base64.b64encode(gzip.compress(text.encode("utf-8", "replace"), mtime=0)).decode()
 
 
-_SHOWN_ENTRIES: Final = ("limits", "success", "objective", "seed", "memory", "cores", "clock",
-                         "policy", "grace", "folder")  # fmt: skip
+_SHOWN_SPEC_ENTRIES: Final = ("limits", "success", "objective", "seed", "memory", "cores", "clock",
+                              "policy", "grace", "folder")  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -110,7 +110,7 @@ def write_report(tune: AnyTune) -> Path:
             _spec_section(tune),
         ],
     )
-    return write_page(tune.folder / REPORT, page)
+    return write_page(tune.folder / REPORT_FILE, page)
 
 
 def _results_sections(tune: AnyTune) -> list[Section]:
@@ -118,7 +118,8 @@ def _results_sections(tune: AnyTune) -> list[Section]:
     sections = []
     if isinstance(tune, SavedSpaceTune) and (estimates := tune.validation()):
         head, cells = summary.configurations_table(tune, estimates)
-        count = count_text(estimates[YARDSTICK].runs, "instance")
+        # A validation runs each configuration once on each instance.
+        count = count_text(estimates[REFERENCE].runs, "instance")
         title = "Instances kept aside"
         table = Table(f"On {count} that no run of the tune has used.", head, _break_cells(cells))
         chart = _write_chart(tune, charts.validation_chart(tune), "validation", title)
@@ -153,7 +154,7 @@ def _answer_blocks(tune: AnyTune) -> tuple[list[PageBlock], PageBlock]:
     """Return the blocks of the answer, and the block beside the figures."""
     warnings = [f"{capitalize(text)}." for text in summary.format_warnings(tune)]
     progress = f"{summary.format_progress(tune)}."
-    # If no run has succeeded, estimates say nothing.
+    # If no run has succeeded, estimates say nothing, and the first warning says so.
     if not any(run.outcome == "ok" for run in tune.runs):
         return [Answer(warnings[0]), *map(Text, warnings[1:])], Text(progress)
     result = summary.summarize(tune)
@@ -162,7 +163,7 @@ def _answer_blocks(tune: AnyTune) -> tuple[list[PageBlock], PageBlock]:
         summary.shell_command(result.arm),
         _describe_fields_and_limit(tune.spec, result.arm, result.estimate.limit),
     )
-    answer = Answer(f"{capitalize(result.claim)}.", note=note)
+    answer = Answer(f"{capitalize(result.advice)}.", note=note)
     return [answer, *map(Text, warnings), command], _estimates_table(result, progress)
 
 
@@ -175,9 +176,9 @@ def _describe_fields_and_limit(spec: Spec, arm: Arm, limit: float) -> str:
 
 
 def _estimates_table(result: summary.Summary, caption: str) -> Table:
-    """Return the table of the recommendation and its yardstick, transposed to fit by a chart."""
+    """Return the table of the recommendation and its reference, transposed to fit by a chart."""
     head, rows = result.table
-    names = (summary.RECOMMENDED, result.yardstick)
+    names = (summary.RECOMMENDED, result.reference)
     columns = [row for row in (head, *rows) if row is head or row[0] in names]
     names_row, *cells = (list(row) for row in zip(*columns, strict=True))
     # The parameters are in the answer.
@@ -204,7 +205,7 @@ def _spec_section(tune: AnyTune) -> Section:
     if len(names) > 5:
         names[5:] = [f"... {len(names):,} in all"]
     rows = [["instances", ", ".join(names)]]
-    entries = {key: fields[key] for key in _SHOWN_ENTRIES}
+    entries = {key: fields[key] for key in _SHOWN_SPEC_ENTRIES}
     if tune.spec.search is not None:
         entries |= {"policy": tune.spec.search.rule} | tune.spec.search.space.as_json()
     rows += [[key, "not given" if entry is None else str(entry)] for key, entry in entries.items()]

@@ -59,7 +59,7 @@ class RunGains:
     Attributes
     ----------
     cutoff : float
-        The full cut-off in seconds.
+        The full cut-off (the largest limit) in seconds.
     cost_per_second, cost_of_giving_up : float
         Costs of a second, and of reaching the limit.
     """

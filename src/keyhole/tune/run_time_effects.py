@@ -8,7 +8,7 @@ from typing import Final
 from keyhole.contract.state_arrays import FloatArray
 from keyhole.tune.pair_estimates import Interval
 
-FAILED_RUNS: Final = "A failed run counts as longer than the full cut-off."
+FAILED_RUNS: Final = "A failed run counts as longer than the largest limit."
 EFFECTS_CAPTION: Final = (
     "Run time with each value, or in each third of a range, as a multiple of the mean over all "
     "values of the parameter, with the other parameters alike. The estimates come from a model of "

@@ -21,11 +21,11 @@ from keyhole.study import Study, list_studies
 from keyhole.study.events import TOLD, TOLD_LATE, TOLD_TOO_LATE
 from keyhole.text_formatting import count_text
 from keyhole.tune.decision_sources import make_decider
-from keyhole.tune.held_out_validation import VALIDATION, compare_configurations
+from keyhole.tune.held_out_validation import VALIDATION_FILE, compare_configurations
 from keyhole.tune.pair_estimates import GainEstimates, Interval
 from keyhole.tune.recommendation import (
+    REFERENCE,
     TOLERANCE,
-    YARDSTICK,
     Best,
     BestConfiguration,
     ConfigurationEstimate,
@@ -34,7 +34,7 @@ from keyhole.tune.recommendation import (
 from keyhole.tune.run_time_effects import ParameterEffect
 from keyhole.tune.space_decider import SpaceDecider
 from keyhole.tune.spec import DEFAULT_POLICY, Spec
-from keyhole.tune.trial_log import RUNS, TrialLog, TrialRecord, describe_error, read_records
+from keyhole.tune.trial_log import RUNS_FILE, TrialLog, TrialRecord, describe_error, read_records
 from keyhole.tune.varied_parameters import estimate_effects
 from keyhole.validation import escape_controls, short_repr
 
@@ -44,9 +44,9 @@ if TYPE_CHECKING:
 
     from keyhole.study.log_export import Replay
 
-SPEC: Final = "tune.json"
+SPEC_FILE: Final = "tune.json"
 STUDY: Final = "study.db"
-REPORT: Final = "report.html"
+REPORT_FILE: Final = "report.html"
 STUDY_NAME: Final = "tune"
 """Name of the study in its database."""
 _CHANGEABLE_ENTRIES: Final = ("name", "notes", "folder")
@@ -74,7 +74,7 @@ def lock_tune_folder(folder: Path, spec: Spec) -> Iterator[None]:
 def _check_and_write_spec(folder: Path, spec: Spec) -> None:
     """Refuse a folder that has other files or another spec; else write the spec."""
     if has_content(folder):
-        if not (folder / SPEC).exists():
+        if not (folder / SPEC_FILE).exists():
             raise ValueError(
                 f"out must be a new folder or that of a tune, but {folder} has other files"
             )
@@ -91,7 +91,7 @@ def _check_and_write_spec(folder: Path, spec: Spec) -> None:
         if (folder / STUDY).exists():
             list_studies(folder / STUDY)
     # The spec is written by each call, since its name and notes may have changed.
-    write_atomically(folder / SPEC, json.dumps(spec.as_json(), indent=1).encode())
+    write_atomically(folder / SPEC_FILE, json.dumps(spec.as_json(), indent=1).encode())
 
 
 def _find_first_difference(path: str, old: object, new: object) -> tuple[str, object, object]:
@@ -109,9 +109,9 @@ def _find_first_difference(path: str, old: object, new: object) -> tuple[str, ob
 
 def read_spec(folder: Path) -> Spec:
     """Return the spec of a tune folder."""
-    path = folder / SPEC
+    path = folder / SPEC_FILE
     if not path.is_file():
-        raise FileNotFoundError(f"{folder} must be a tune folder, but has no {SPEC}")
+        raise FileNotFoundError(f"{folder} must be a tune folder, but has no {SPEC_FILE}")
     try:
         content = json.loads(path.read_text("utf-8"))
         spec = Spec.from_json(content)
@@ -148,7 +148,7 @@ def open_tune_study(folder: Path, spec: Spec) -> Study:
 
 def read_runs(folder: Path, spec: Spec) -> list[TrialRecord]:
     """Return the records of all runs; warn if some are lost, and raise if all are."""
-    path = folder / RUNS
+    path = folder / RUNS_FILE
     told_ids: set[str] = set()
     # The study is read before the log, since a tuner at work records a run before it tells the
     # study. If the study cannot be read, the runs still can, since they are in another file.
@@ -442,7 +442,7 @@ class SavedSpaceTune(SavedRuns):
         return {
             "recommended": best.incumbent,
             "default": best.default,
-            YARDSTICK: best.default_at_cutoff,
+            REFERENCE: best.default_at_cutoff,
             **{f"configuration {estimate.configuration}": estimate for estimate in best.runners_up},
         }
 
@@ -453,7 +453,7 @@ class SavedSpaceTune(SavedRuns):
     @cached_property
     def validation_runs(self) -> list[TrialRecord]:
         """The runs on instances kept aside."""
-        records = read_records(self.folder / VALIDATION, self.spec.names)
+        records = read_records(self.folder / VALIDATION_FILE, self.spec.names)
         return [record for record in records if record.is_counted]
 
 
@@ -487,7 +487,7 @@ def write_scenario(tune: SavedRuns, folder: str | Path) -> Path:
     Rewards that were read from outputs are scaled to [0, 1] and become the solution quality.
     """
     refuse_tune_without_runs(tune)
-    if (Path(folder) / SPEC).exists():
+    if (Path(folder) / SPEC_FILE).exists():
         raise ValueError(
             f"the scenario must be written to a folder of its own, got the tune folder {folder}"
         )

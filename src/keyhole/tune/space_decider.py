@@ -86,8 +86,8 @@ class SpaceDecider:
         # How many runs a configuration may have.
         self._most_runs = instance_count if is_deterministic else np.inf
         self._run_array = RunArray(self._gains.cutoff)
-        self._numbers: dict[str, int] = {}  # of configurations, by `configuration_key`
-        self._orders: dict[tuple[int, int], list[int]] = {}  # of instances: see `_order`
+        self._numbers: dict[str, int] = {}  # numbers of configurations, by `configuration_key`
+        self._orders: dict[tuple[int, int], list[int]] = {}  # orders of instances: see `_order`
         # How many runs of a configuration on an instance have ended.
         self._repetitions: Counter[tuple[int, int]] = Counter()
         # By configuration, the positions of runs that count or are pending.
@@ -230,7 +230,7 @@ class SpaceDecider:
     def effects(self) -> list[ParameterEffect]:
         """Return the effect of each level of each parameter on the mean log time; none before runs.
 
-        A failed run counts as longer than the full cut-off, so that a level with which runs fail
+        A failed run counts as longer than the largest limit, so that a level with which runs fail
         has a large effect.
         """
         runs = self._run_array.runs

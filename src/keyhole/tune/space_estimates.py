@@ -77,8 +77,8 @@ class SpaceEstimates:
         # chance is 2.5 %. A single instance counts as the whole population.
         self._min_reach = 1.0 - 0.025 ** (1 / instance_count) if instance_count > 1 else 0.0
         self.run_counts = np.bincount(own_runs["configuration"], minlength=count)
-        # Half a deviation is added, so that of configurations that look alike the one with more
-        # runs ranks higher.
+        # With half a deviation added, the configuration with more runs ranks higher if two look
+        # alike.
         scores = search.losses(self._effects.mean(axis=0) + self._effects.std(axis=0) / 2)
         is_excluded = only_failed_mask(runs, count) | (self.run_counts == 0)
         self._may_keep_default = not is_excluded[0]
@@ -104,8 +104,8 @@ class SpaceEstimates:
     ) -> BestConfiguration:
         """Return the estimates of the incumbent, of the default, and of the next best."""
         cutoff = np.array([self._gains.cutoff])
-        (yardstick,) = self._draw_gains(0, cutoff)
-        yardstick_successes = self._draw_success_rates(0, self._gains.cutoff)
+        (default_gains,) = self._draw_gains(0, cutoff)
+        default_successes = self._draw_success_rates(0, self._gains.cutoff)
         min_reach = self._min_reach
         # A run without success earns 1 less, and may have the cost of giving up.
         gain_reach = min_reach * (1.0 + self._gains.cost_of_giving_up)
@@ -118,8 +118,8 @@ class SpaceEstimates:
             successes = self._draw_success_rates(configuration, limit)
             # The interval of a lead needs no `min_reach` if both success rates vary by draw, or if
             # they are alike in all draws: a lead then comes from times, which vary by draw.
-            are_alike = np.abs(successes - yardstick_successes).max() < _ROUNDING
-            width = min(np.ptp(successes), np.ptp(yardstick_successes))
+            are_alike = np.abs(successes - default_successes).max() < _ROUNDING
+            width = min(np.ptp(successes), np.ptp(default_successes))
             lead_reach = 0.0 if are_alike or width >= _ROUNDING else gain_reach
             intervals = [Interval.from_draws(draw, gain_reach, (-math.inf, 1.0)) for draw in gains]
             return ConfigurationEstimate(
@@ -130,7 +130,7 @@ class SpaceEstimates:
                 gain=intervals[best],
                 success_rate=Interval.from_draws(successes, min_reach, (0.0, 1.0)),
                 seconds=Interval.from_draws(self._instance_mean(np.minimum(times, limit))),
-                gain_over_default=Interval.from_draws(gains[best] - yardstick, lead_reach),
+                gain_over_default=Interval.from_draws(gains[best] - default_gains, lead_reach),
                 gains=tuple(intervals),
             )
 

@@ -16,8 +16,8 @@ from keyhole.tune.arms import TYPED, Arm
 from keyhole.tune.pair_estimates import Interval
 from keyhole.tune.recommendation import (
     NO_SUCCESS,
+    REFERENCE,
     TOLERANCE,
-    YARDSTICK,
     ConfigurationEstimate,
     PairEstimate,
     format_probability,
@@ -61,9 +61,9 @@ class Summary:
         The command with its parameters.
     estimate : PairEstimate or ConfigurationEstimate
         The recommended limit, with estimates.
-    claim : str
+    advice : str
         A sentence: what to run, and what is gained.
-    yardstick : str
+    reference : str
         Name of the row of `table` with which the recommendation is compared, or of the row of the
         recommendation if there is no row to compare with.
     table : CellTable
@@ -75,8 +75,8 @@ class Summary:
     name: str
     arm: Arm
     estimate: PairEstimate | ConfigurationEstimate
-    claim: str
-    yardstick: str
+    advice: str
+    reference: str
     table: CellTable
     sentences: list[str]
 
@@ -94,11 +94,11 @@ def _summarize_list(tune: SavedTune) -> Summary:
     has_shorter_limit = best.limit < full.limit
     if has_shorter_limit or full.arm != best.arm:
         rows.append([f"{full.arm}, full cut-off", *_estimate_cells(full, None)])
-    claim = f"run {best.arm} for at most {best.limit:g} s"
+    advice = f"run {best.arm} for at most {best.limit:g} s"
     if has_shorter_limit:
-        claim += _format_gain(best.gain_over_full, gain_unit(tune), "the full cut-off")
+        advice += _format_gain(best.gain_over_full, gain_unit(tune), "the full cut-off")
     else:
-        claim += f", the full cut-off: {format_share(best.success_rate)} succeed"
+        advice += f", the full cut-off: {format_share(best.success_rate)} succeed"
     notes = []
     if len(tune.spec.arms) > 1:
         notes.append("gain over full cut-off: compared with the best command at the full cut-off")
@@ -109,8 +109,8 @@ def _summarize_list(tune: SavedTune) -> Summary:
         name=f"{best.arm} with {best.limit:g} s",
         arm=tune.spec.arms[tune.spec.names.index(best.arm)],
         estimate=best,
-        claim=claim,
-        yardstick=rows[-1][0],
+        advice=advice,
+        reference=rows[-1][0],
         table=(_estimates_head("full cut-off"), rows),
         sentences=[note for note in notes if note],
     )
@@ -121,30 +121,30 @@ def _summarize_space(tune: SavedSpaceTune) -> Summary:
     # A validation on other instances is preferred, since the tune's own estimates are optimistic.
     validation = tune.validation()
     difference = (validation or tune.estimates())[RECOMMENDED].gain_over_default
-    yardstick = "the default with the full cut-off" + " on instances kept aside" * bool(validation)
-    claim = f"run {format_parameters(tune, best.parameters)} for at most {best.limit:g} s"
+    reference = "the default with the full cut-off" + " on instances kept aside" * bool(validation)
+    advice = f"run {format_parameters(tune, best.parameters)} for at most {best.limit:g} s"
     note = "gain over default: over a run with the default and the full cut-off, paired by instance"
     return Summary(
         name=name_configuration(tune, best),
         arm=tune.spec.configure(best.parameters),
         estimate=best,
-        claim=f"{claim}{_format_gain(difference, gain_unit(tune), yardstick)}",
-        yardstick=YARDSTICK,
+        advice=f"{advice}{_format_gain(difference, gain_unit(tune), reference)}",
+        reference=REFERENCE,
         table=configurations_table(tune, tune.estimates()),
         sentences=[note],
     )
 
 
-def _format_gain(difference: Interval, unit: str, yardstick: str) -> str:
-    if difference.low == difference.high == 0.0:  # mostly the yardstick itself is recommended
-        return f", {yardstick}"
+def _format_gain(difference: Interval, unit: str, reference: str) -> str:
+    if difference.low == difference.high == 0.0:  # mostly the reference itself is recommended
+        return f", {reference}"
     if difference.low <= 0.0 <= difference.high:
-        return f": no sure difference from {yardstick} (gain {difference} {unit} a run)"
-    return f": it gains {difference} {unit} a run over {yardstick}"
+        return f": no sure difference from {reference} (gain {difference} {unit} a run)"
+    return f": it gains {difference} {unit} a run over {reference}"
 
 
-def _estimates_head(yardstick: str) -> list[str]:
-    return ["", "limit", "gain", f"gain over {yardstick}", "success", "time", "runs"]
+def _estimates_head(reference: str) -> list[str]:
+    return ["", "limit", "gain", f"gain over {reference}", "success", "time", "runs"]
 
 
 def _estimate_cells(
@@ -167,9 +167,9 @@ def configurations_table(
     rows = []
     for name, estimate in estimates.items():
         # The rows of the default would be equal if its best limit is the full cut-off.
-        if name == "default" and estimate.limit == estimates[YARDSTICK].limit:
+        if name == "default" and estimate.limit == estimates[REFERENCE].limit:
             continue
-        difference = None if name == YARDSTICK else estimate.gain_over_default
+        difference = None if name == REFERENCE else estimate.gain_over_default
         parameters = format_parameters(tune, estimate.parameters)
         rows.append([name, *_estimate_cells(estimate, difference), parameters])
     return [title, *_estimates_head("default")[1:], "parameters"], rows

@@ -1,8 +1,8 @@
 """Log of all trials: one line of JSON per run, stored durably before the study learns the run.
 
 A record has the id of its decision, and is flushed to disk before the study is told. Therefore no
-run counts twice, whenever the process is killed: a decision without a record is run again, and an
-outcome that the study lacks is told from its record.
+run counts twice, whenever the process is killed: a decision without a record is run again, and if
+the study lacks an outcome that has a record, it is told this outcome.
 """
 
 import json
@@ -20,7 +20,7 @@ from keyhole.tune.arms import Scalar
 from keyhole.tune.run_arrays import Trial
 from keyhole.validation import short_repr
 
-RUNS: Final = "runs.jsonl"
+RUNS_FILE: Final = "runs.jsonl"
 EXPIRED: Final = "expired"
 _Seconds = Annotated[float, Field(ge=0, lt=2.5e11)]  # up to a time in the year 9892
 
@@ -140,7 +140,7 @@ class TrialLog:
 
     def add(self, record: TrialRecord) -> None:
         """Append a record; return when it is durable (fsync)."""
-        # Records of a list of commands lack the entries of a parameter space, as in 0.2.0.
+        # Without a parameter space, `configuration` and `parameters` are left out, as in 0.2.0.
         data = _FORMAT.dump_python(record, exclude_defaults=True, warnings=False)
         with add_path_to_errors(self.path):
             self._file.write(json.dumps(data, allow_nan=False).encode() + b"\n")

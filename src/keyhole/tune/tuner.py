@@ -34,7 +34,7 @@ from keyhole.tune.decision_sources import (
     make_decider,
     plan_chosen_run,
 )
-from keyhole.tune.held_out_validation import VALIDATION, ValidationPlan, refuse_used_instances
+from keyhole.tune.held_out_validation import VALIDATION_FILE, ValidationPlan, refuse_used_instances
 from keyhole.tune.instances import InstanceOrder, command_seed, parse_instances
 from keyhole.tune.machine_load import LoadMonitor, assign_cores, available_cores
 from keyhole.tune.recommendation import ConfigurationEstimate
@@ -42,7 +42,7 @@ from keyhole.tune.saved_tune import SavedSpaceTune, SavedTune, load_tune
 from keyhole.tune.space_decider import SpaceExhaustedError
 from keyhole.tune.spec import Spec
 from keyhole.tune.success_rule import judge_outcome
-from keyhole.tune.trial_log import RUNS, TrialLog, TrialRecord
+from keyhole.tune.trial_log import RUNS_FILE, TrialLog, TrialRecord
 from keyhole.tune.warm_start import make_warm_start, read_same_start, write_warm_start
 from keyhole.tune.warnings import EarlyWarnings, warn_of_unused_instances, workers_warning
 from keyhole.validation import Range, check_integer, check_number, short_repr
@@ -145,7 +145,7 @@ class TuningLoop:
                 raise
 
     def _stop_executors(self) -> None:
-        # The flag comes first: a thread that is about to start a trial sees it in `_try_to_claim`,
+        # The flag comes first: a thread that is about to start a trial sees it in `_reserve_trial`,
         # and the outcome of a run that is killed here is not recorded (`_run_until_one_counts`).
         self._stop.set()
         with self._lock:
@@ -157,8 +157,8 @@ class TuningLoop:
     def _is_finished(self) -> bool:
         return self._runs_left <= 0 or self.elapsed >= self.budget
 
-    def _try_to_claim(self) -> bool:
-        """Claim one of the trials that are left; return False if none is left or the tune stops."""
+    def _reserve_trial(self) -> bool:
+        """Reserve one of the trials left; return False if none is left or the tune stops."""
         with self._lock:
             if self._stop.is_set() or self._is_finished():
                 return False
@@ -171,7 +171,7 @@ class TuningLoop:
         with self._lock:
             self._executors.append(executor)
         try:
-            while self._try_to_claim() and self._run_until_one_counts(executor, cores):
+            while self._reserve_trial() and self._run_until_one_counts(executor, cores):
                 pass
         finally:
             with suppress(Exception):
@@ -387,7 +387,7 @@ class Tuner:
         # The folder is locked first: another tuner must not open log or study meanwhile.
         with (
             saved_tune.lock_tune_folder(self.out, self.spec),
-            closing(TrialLog(self.out / RUNS, self.spec.names)) as log,
+            closing(TrialLog(self.out / RUNS_FILE, self.spec.names)) as log,
         ):
             if new_start is not None and not log.all:
                 write_warm_start(self.out, new_start)
@@ -427,7 +427,7 @@ class Tuner:
         estimates = SavedSpaceTune.load(self.out).estimates()
         with (
             folder_lock(self.out),
-            closing(TrialLog(self.out / VALIDATION, self.spec.names)) as log,
+            closing(TrialLog(self.out / VALIDATION_FILE, self.spec.names)) as log,
         ):
             plan = ValidationPlan(self.spec, estimates.values(), parsed_instances, log)
             TuningLoop(self.spec, plan, progress).run(workers, on, self._executors)

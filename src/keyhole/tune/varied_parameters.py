@@ -24,16 +24,17 @@ Levels = dict[str, dict[str, list[int]]]
 
 
 def varied_values(spec: Spec) -> dict[str, Levels]:
-    """Return for each command the parameters in which its arms differ, with their values."""
-    arms_of_commands: dict[str, list[int]] = defaultdict(list)
+    """Return, by a command's name, the parameters in which its arms differ, with their values."""
+    arms_by_command_name: dict[str, list[int]] = defaultdict(list)
     parameters = [arm.parameters for arm in spec.arms]
     names = spec.names  # made anew by each access
     for arm, values in enumerate(parameters):
-        # Names of a grid's arms end in their values; names of other arms are left as they are.
+        # The name of an arm of a grid is the command's name and then the arm's values. Without a
+        # grid it is the command's name.
         assignments = "".join(f" {name}={value}" for name, value in values.items())
-        arms_of_commands[names[arm].removesuffix(assignments)].append(arm)
+        arms_by_command_name[names[arm].removesuffix(assignments)].append(arm)
     levels_of_commands = {}
-    for command, arms in arms_of_commands.items():
+    for command, arms in arms_by_command_name.items():
         levels: Levels = defaultdict(lambda: defaultdict(list))
         for name in dict.fromkeys(name for arm in arms for name in parameters[arm]):
             for arm in arms:
@@ -48,8 +49,9 @@ def varied_values(spec: Spec) -> dict[str, Levels]:
 def label_arms(spec: Spec) -> tuple[list[str], str]:
     """Return a short label of each arm, and sentences that explain the labels, or "".
 
-    A label has the command and the parameters in which its arms differ. If a legend has no room for
-    these labels, they have values without names, and the sentences give the names.
+    A label is the command's name and the parameters in which its arms differ, with their values. If
+    a legend has no room for these labels, they have the values alone, and the sentences name the
+    parameters.
 
     Examples
     --------
@@ -87,7 +89,7 @@ def label_arms(spec: Spec) -> tuple[list[str], str]:
 def estimate_effects(spec: Spec, runs: Sequence[TrialRecord]) -> list[ParameterEffect]:
     """Return how parameter values affect run times, for grids that vary several parameters.
 
-    A failed run counts as longer than the full cut-off. Values without runs are left out, and so
+    A failed run counts as longer than the largest limit. Values without runs are left out, and so
     are commands that vary a single parameter, or more than 60 values in all.
     """
     effects = []
@@ -118,7 +120,8 @@ def _pick_runs(
 ) -> tuple[RunRows, list[int]]:
     """Return the runs of some arms, and these arms in the order of their first runs.
 
-    Configurations and instances of the returned runs are numbered in the order of their first runs.
+    In the returned runs, the position of an arm in this order stands for its configuration, and
+    instances are numbered in the order of their first runs.
     """
     arms = {spec.names[arm]: arm for arm in members}
     positions: dict[int, int] = {}

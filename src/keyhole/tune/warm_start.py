@@ -14,7 +14,7 @@ from keyhole.files import read_results_file, write_atomically
 from keyhole.spec_values.error_messages import check_entries
 from keyhole.text_formatting import count_text
 from keyhole.tune.spec import Spec
-from keyhole.tune.trial_log import RUNS, TrialRecord, describe_error
+from keyhole.tune.trial_log import RUNS_FILE, TrialRecord, describe_error
 from keyhole.validation import Range, check_number, short_repr
 
 if TYPE_CHECKING:
@@ -68,7 +68,7 @@ def read_same_start(folder: Path, earlier_folder: Path, weight: float) -> WarmSt
     earlier folder is compared: its runs may have changed, or be gone.
     """
     start = read_warm_start(folder)
-    log = folder / RUNS
+    log = folder / RUNS_FILE
     has_begun = start is not None or (log.exists() and log.stat().st_size > 0)
     saved_options = start and (start.folder, start.weight)
     options = (str(earlier_folder), weight)

@@ -13,10 +13,10 @@ from keyhole.validation import short_repr
 
 _MIN_RUNS: Final = 10  # that show a problem, before a warning or the end of the tune
 _MAX_FAILED_RUNS: Final = 100  # if all have failed, the tune ends though arms are untried
-_MIN_CONFIGURATIONS: Final = 20  # of a space: if all have failed, the tune ends
-_MOST_CHARACTERS: Final = 200  # of an output that a warning quotes
-_MIN_SECONDS: Final = 5.0  # of cores during runs, before a warning of other load
-_MAX_SHARE: Final = 0.1  # of other load, up to which there is no warning
+_MIN_CONFIGURATIONS: Final = 20  # if so many of a space have all failed, the tune ends
+_MOST_CHARACTERS: Final = 200  # a warning quotes at most so much of an output
+_MIN_SECONDS: Final = 5.0  # core seconds of runs below which there is no warning of other load
+_MAX_SHARE: Final = 0.1  # up to this share of other load there is no warning
 
 
 class AllFailedError(RuntimeError):

@@ -85,7 +85,7 @@ def grid_sizes(problem: Problem) -> FloatArray:
 
 
 _STEPS: Final = 600  # equally spaced limits at which gains are compared
-_FAR: Final = 100.0  # times the largest limit: it stands for no limit in expectations
+_FAR: Final = 100.0  # times the largest limit: a limit that counts as none when means are computed
 
 
 def mean_rewards(problem: Problem) -> FloatArray:
@@ -228,12 +228,12 @@ def numbers_in_range(
     arms: Annotated[list[_Arm], Field(min_length=1)] | None = None, low: float | None = None,
     high: float | None = None, unlike: ProblemName | None = None, no_negative_control: str = "",
 ) -> Finding:  # fmt: skip
-    """Judge whether a number of some arms, by default of all, lies between `low` and `high`.
+    """Judge whether a number of every arm, or of those in `arms`, lies between `low` and `high`.
 
-    The claim holds if all numbers do. The negative control is a problem `unlike` this one, which
-    should break the claim: if all its numbers lie in the range too, the claim is undecided. A range
-    that is open on one side needs `unlike`, or in `no_negative_control` the reason why there is no
-    such problem.
+    The claim holds if the numbers of all these arms do. The negative control is a problem `unlike`
+    this one, which should break the claim: if all its numbers lie in the range too, the claim is
+    undecided. A range that is open on one side needs `unlike`, or in `no_negative_control` the
+    reason why there is no such problem.
     """
     ends = statistics.make_open_ends_infinite(low, high)
     numbers = _ranged_numbers_by_arm(results[problem], number, arms, *ends)
@@ -259,7 +259,7 @@ def falling_numbers(
     results: Results, problem: ProblemName, number: NumberName,
     arms: Annotated[list[_Arm], Field(min_length=2)],
 ) -> Finding:  # fmt: skip
-    """Judge whether a number falls from each of some arms to the next."""
+    """Judge whether a number falls from each arm in `arms` to the next."""
     numbers = _ranged_numbers_by_arm(results[problem], number, arms)
     is_falling = all(after.value < before.value for before, after in pairwise(numbers))
     status = statistics.decide(supported=is_falling, contradicted=not is_falling)
@@ -301,7 +301,10 @@ check_falling_numbers: Final = _check_number_and_arms
 def _ranged_numbers_by_arm(
     result: Result, number: str, arms: list[int] | None, low: float = -np.inf, high: float = np.inf
 ) -> tuple[Number, ...]:
-    """Return a number of each of some arms (by default all), or of the problem, with its range."""
+    """Return the named number of each arm in `arms`, or of the problem, with the claimed range.
+
+    By default `arms` are all arms.
+    """
     values = np.atleast_1d(NUMBERS[number](result.problem))
     if len(values) == 1:
         return (statistics.exact_number(number, values[0], low, high),)

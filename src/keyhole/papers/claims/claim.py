@@ -34,7 +34,8 @@ class Claim(TableModel):
 
     `make_claim_class` makes the class of each kind. A claim holds, does not hold, or is undecided.
     For example, a claim about the sign of a difference is undecided if too few replications were
-    played: the 95 % interval of the difference (over common random numbers) contains zero.
+    played: the 95 % interval of the difference (over common random numbers) contains zero. The
+    property `problem_keys` of `TableModel` has the problems that the claim names.
     """
 
     text: str  # the claim; if it is quoted, in the words of its source
@@ -42,11 +43,12 @@ class Claim(TableModel):
     short: ShortText = ""
     source: str  # the place where it is claimed, such as a section of the paper
     origin: Origin  # who makes the claim
-    setup: Setup = "ours"  # the set-up on which it is judged; in a file by default the entry's
+    # the set-up on which it is judged; a claim in a file has the entry's unless it gives its own
+    setup: Setup = "ours"
     # the ids of claims in which other entries judge the same statement on the same set-up
     same_as: tuple[str, ...] = ()
     reading: str = ""  # how words that are not exact were translated into numbers
-    metric: MetricName  # in a file by default the entry's first
+    metric: MetricName  # a claim in a file has the entry's first unless it gives its own
     id: str = ""  # the entry's name and the claim's position, from 1; set when a file is read
 
     judgement: ClassVar[Judgement]
@@ -56,7 +58,7 @@ class Claim(TableModel):
     @property
     def named_cells(self) -> list[Cell]:
         """The cells in its fields, both single cells and those in lists."""
-        values = [value for _, field in self for value in statistics.repeat_single_value(field, 1)]
+        values = [value for _, field in self for value in statistics.as_list(field)]
         return [value for value in values if isinstance(value, Cell)]
 
     @property
@@ -67,13 +69,13 @@ class Claim(TableModel):
             return getattr(self, "policy", None) or ""
         return policies.pop() if len(policies) == 1 else ""
 
-    def judge(self, results: Mapping[str, Result], **replaced_arguments: str) -> Finding:
+    def judge(self, results: Mapping[str, Result], **replacements: str) -> Finding:
         """Return the status and the numbers behind it, given the results of every problem.
 
-        The judgement is called with the fields of the claim; `replaced_arguments` take the place of
-        the fields of the same names. The argument `claimed_policy` is always the claim's policy.
+        The judgement is called with the fields of the claim; `replacements` take the place of the
+        fields of the same names. The argument `claimed_policy` is always the claim's policy.
         """
-        values = dict(self) | {"claimed_policy": getattr(self, "policy", None)} | replaced_arguments
+        values = dict(self) | {"claimed_policy": getattr(self, "policy", None)} | replacements
         parameters = inspect.signature(self.judgement).parameters.keys() - {"results"}
 
         def make_error(error: BaseException) -> ValueError:
@@ -103,7 +105,7 @@ class Claim(TableModel):
         replications = min(results[key].curves.replications for key in self.problem_keys)
         needed = None
         if status == "undecided":
-            # Some kinds have a field with the number of runs that they need.
+            # Some kinds have a field `runs`, the number of replications that they need.
             needed = getattr(self, "runs", None)
             if needed is None or needed <= replications:
                 needed = replications_needed(numbers, replications)
@@ -133,8 +135,8 @@ class Claim(TableModel):
     def _check_ranges_and_rounds(self) -> Self:
         """Refuse empty ranges, too few or too many ends, and a `late` that is not after `early`."""
         values = dict(self)
-        # One for each round; one if the claim has no rounds.
-        count = len(statistics.repeat_single_value(values.get("rounds") or None, 1))
+        # How many values an end of a range may list: one for each round, or one without rounds.
+        count = len(statistics.as_list(values.get("rounds") or None))
         for low, high in _RANGES:
             if {low, high} <= values.keys():
                 statistics.check_range_ends(low, values[low], high, values[high], count)
@@ -174,9 +176,9 @@ class ControlledClaim(Claim):
         if self.origin == "paper, as a bound":
             require_negative_control(self)
 
-    def judge(self, results: Mapping[str, Result], **replaced_arguments: str) -> Finding:
+    def judge(self, results: Mapping[str, Result], **replacements: str) -> Finding:
         """Judge the policy, and then the negative control by the same numbers."""
-        status, detail, numbers = super().judge(results, **replaced_arguments)
+        status, detail, numbers = super().judge(results, **replacements)
         if self.no_negative_control:
             detail += f". No policy is shown to break it: {self.no_negative_control}"
         if self.negative_control is None:
@@ -215,11 +217,12 @@ def make_claim_class(judgement: Judgement, **names: str) -> type[Claim]:
         It returns a `Finding`. Its parameter `results` gets the results by problem. A parameter
         `metric` gets the metric of the claim. A parameter `claimed_policy` gets the policy of the
         claim, also while the negative control is judged as `policy`. All other parameters become
-        fields of the claim. The module of a function NAME, which for kinds of Keyhole is called
-        ``judge_NAME``, may have a function ``check_NAME(claim, plan)``. This raises a ValueError
-        for a claim that NAME cannot judge.
+        fields of the claim. The function may be called NAME; functions of Keyhole's kinds are
+        called ``judge_NAME``. Its module may have a function ``check_NAME(claim, plan)``, which
+        raises a ValueError for a claim that cannot be judged.
     **names : str
-        The fields by which a file names the kind: `kind`, and `of` or `by`.
+        The fields by which a file names the kind: `kind`, and for some kinds `of` (a quantity) or
+        `by` (the place of a judging function).
     """
     fields: dict[str, Any] = {name: (Literal[text], ...) for name, text in names.items()}
     parameters = inspect.signature(judgement, eval_str=True).parameters
@@ -243,7 +246,7 @@ def make_claim_class(judgement: Judgement, **names: str) -> type[Claim]:
         fields["policy"] = PolicyName | None, None
     base_class = ControlledClaim if is_controlled else Claim
     judged_name = judgement.__name__
-    if "by" not in names:  # the function of a kind, such as `judge_mean`
+    if "by" not in names:  # a function of a kind, such as `judge_mean`; `by` names any function
         judged_name = judged_name.removeprefix("judge_")
     cls: type[Claim] = create_model(judged_name, __base__=base_class, **fields)
     cls.judgement = staticmethod(judgement)
@@ -299,8 +302,8 @@ def replications_needed(numbers: Sequence[Number], replications: int) -> int | N
     beyond = list[float]()
     has_claimed_count = False
     for number in numbers:
-        # A count has no p-value. If its range is claimed, perhaps not all comparisons need to be
-        # clear.
+        # Exact numbers have no p-value. Where the range of a number of comparisons is claimed,
+        # perhaps not all comparisons need to be clear.
         has_claimed_count |= number.is_ranged and number.p_value is None
         ends = (number.at_least, number.at_most)
         unclear_ends = [end for end in ends if number.low < end < number.high]

@@ -277,9 +277,9 @@ def _values_of_worst_problem(
 
 
 def _step_excess(x: Sequence[float], y: FloatArray, exponent: float) -> Estimate:
-    """Return y's second step, less that of the curve b + c x^exponent with the same first step.
+    """Return y's second step less the second step of a curve b + c x^exponent.
 
-    A step is the rise from one x to the next.
+    A step is the rise from one x to the next. The curve has the same first step as y.
     """
     first = math.log(x[1] / x[0])
     second = math.log(x[2] / x[1])

@@ -46,7 +46,7 @@ def judge_trend(
     """
     values = [cell.values(results, metric, round) for cell in cells]
     steps = len(cells) - 1
-    factors = statistics.repeat_single_value(factors, steps)
+    factors = statistics.as_list(factors, steps)
     # A gap below 0 is a rise.
     gaps = [
         paired_difference(f * a, b) for f, (a, b) in zip(factors, pairwise(values), strict=True)
@@ -147,7 +147,7 @@ def identical_results(
 def policy_spread(
     results: Results, metric: str, problem: ProblemName, narrow: Policies, wide: Policies
 ) -> Finding:
-    """Judge whether the choice among some policies matters less than the choice among others.
+    """Judge whether the choice among the policies `narrow` matters less than that among `wide`.
 
     The spread of a group is ln(largest mean / smallest mean) at the horizon. The claim holds if the
     interval of the spread of `wide` less the spread of `narrow` lies above 0, and does not hold if
@@ -175,7 +175,7 @@ def policy_spread(
 def different_best(
     results: Results, metric: str, policies: _TwoOrMore, here: ProblemRound, there: ProblemRound
 ) -> Finding:
-    """Judge whether the best of some policies differs between two problems, or two rounds of one.
+    """Judge whether the best of `policies` differs between two problems, or two rounds of one.
 
     It holds if the policies with the best mean `here` and `there` differ, and each is significantly
     better than the other where it is best. It does not hold if one policy is significantly better

@@ -24,7 +24,7 @@ def _end_validator(allowed: Range) -> AfterValidator:
 
     def validate_end(end: End) -> End:
         # The name is empty, since messages of Pydantic begin with the path of the field.
-        for number in statistics.repeat_single_value(end, 1):
+        for number in statistics.as_list(end):
             if number is not None:
                 check_number("", number, allowed)
         return end
@@ -226,7 +226,7 @@ def judge_level(
     mean is not above 0, or if the standard error of a difference is 0 or infinite. `level_errors`
     are the standard errors of the levels themselves: one for all of them, or one for each.
     """
-    errors = statistics.repeat_single_value(level_errors, len(rounds))
+    errors = statistics.as_list(level_errors, len(rounds))
     texts = []
     numbers = []
     furthest = 0.0
@@ -262,7 +262,7 @@ def check_level(claim: AnyClaim, plan: Plan) -> None:
         numbers = getattr(claim, name)
         if isinstance(numbers, list) and len(numbers) != count:
             raise ValueError(f"{name} must have one number for each round, {count}, got {numbers}")
-    if min(statistics.repeat_single_value(claim.level_errors, 1)) < 0.0:
+    if min(statistics.as_list(claim.level_errors)) < 0.0:
         raise ValueError(f"level_errors must be at least 0, got {claim.level_errors}")
 
 

@@ -397,15 +397,15 @@ def check_range_ends(low_name: str, low: End, high_name: str, high: End, count: 
             raise ValueError(f"{high_name} must be at least {low_name}, {floor:g}, got {ceiling:g}")
 
 
-def repeat_single_value(value: object, count: int) -> list[Any]:
-    """Return a list unchanged, and any other value as a list that repeats it `count` times."""
+def as_list(value: object, count: int = 1) -> list[Any]:
+    """Return a list unchanged, and any other value as a list that has it `count` times."""
     return value if isinstance(value, list) else [value] * count
 
 
 def rounds_with_ranges(rounds: Sequence[int | None] | None, low: End, high: End) -> Ranges:
     """Return each round, by default only the last, with its range."""
     rounds = rounds or [None]
-    ends = [repeat_single_value(end, len(rounds)) for end in (low, high)]
+    ends = [as_list(end, len(rounds)) for end in (low, high)]
     return [(t, *make_open_ends_infinite(*pair)) for t, *pair in zip(rounds, *ends, strict=True)]
 
 

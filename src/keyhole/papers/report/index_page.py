@@ -213,7 +213,7 @@ def figure_gallery(
 ) -> TemplateBlock:
     """Return a grid with a tile for each entry and its figures; `all_verdicts` are by id.
 
-    The status of a tile is that of the entry's answer, which has none without claims of a paper.
+    A tile has the status of the entry's answer, or none if the entry has no claims of a paper.
     """
     tiles = []
     for outcome in outcomes:

@@ -10,13 +10,13 @@ from keyhole.resource.refined_grid_policy import find_finest_pair, log_confidenc
 class AnytimeZoomingRCUCB(ZoomingRCUCB):
     r"""Play `ZoomingRCUCB` for 1, 2, 4, ... rounds, each time from the beginning.
 
-    For an unknown number of rounds: the horizon only sets the size of the memory. In period m = 0,
-    1, 2, ... the rule is that of `ZoomingRCUCB` with
+    For an unknown number of rounds: the horizon only sets the size of the memory. Period m = 0, 1,
+    2, ... follows the rule of `ZoomingRCUCB` with
 
     .. math:: T = 2^m
 
-    rounds and without the observations of earlier periods. The recommendation is that of the last
-    complete period. The regret is 1.6 to 2.9 times that of `ZoomingRCUCB`, which knows the number
+    rounds and without the observations of earlier periods. The last complete period gives the
+    recommendation. The regret is 1.6 to 2.9 times that of `ZoomingRCUCB`, which knows the number
     of rounds.
 
     Parameters
@@ -62,15 +62,15 @@ class AnytimeZoomingRCUCB(ZoomingRCUCB):
         found_limit = float_array()
 
     def _least_length(self, horizon: int) -> float:
-        """Return the smallest confidence length of all periods but the first, for a factor of 1."""
+        """Return the smallest confidence length if f is 1, over all periods but the first."""
         # Every period has its own T, and the horizon may cut the last period short. The only round
         # of the first period splits at most one interval, for which every grid has room.
-        length = 2
+        period = 2
         smallest = math.inf
-        while length < 2 * max(horizon, 2):
-            log = log_confidence_ratio(length, self.delta)
-            smallest = min(smallest, math.sqrt(0.5 * self.alpha * log / min(length, horizon)))
-            length *= 2
+        while period < 2 * max(horizon, 2):
+            log = log_confidence_ratio(period, self.delta)
+            smallest = min(smallest, math.sqrt(0.5 * self.alpha * log / min(period, horizon)))
+            period *= 2
         return smallest
 
     def init(p, s: State) -> None:  # type: ignore[override]
@@ -103,7 +103,8 @@ class AnytimeZoomingRCUCB(ZoomingRCUCB):
         s.found_arm[0], s.found_limit[0] = find_finest_pair(p, s)
         s.begun[0] = t
         s.period[0] *= 2
-        # The other arrays of the history need no reset: only rounds in the lists are read.
+        # The arrays `limits`, `consumptions` and `gains` need no reset: they are read only through
+        # the linked lists of rounds, which are now empty.
         s.plays[:] = 0
         s.first[:] = 0
         s.last[:] = 0

@@ -16,18 +16,18 @@ class OUP(Policy):
     for a run that exceeds the largest limit, else :math:`W = (R - c(C) + \lambda) / (1 + \lambda)`,
     with :math:`\lambda` the penalty of the largest limit. It does not search for a better limit.
 
-    Each arm has a limit :math:`\tau`, at first the smallest. The utility of a run stopped there is
-    at most u, that of R = 1 and :math:`C = \tau`; for the largest limit u is 0. With K arms, after
-    m runs with an arm's k-th limit, :math:`\hat U` is the mean of max(W, u), and :math:`\hat F` the
-    share of runs with :math:`W \ge u`. The arm's upper and lower bounds are the tightest so far of
+    Each arm has a limit :math:`\tau`, at first the smallest. A run stopped there has at most the
+    utility u of R = 1 and :math:`C = \tau`; for the largest limit u is 0. With K arms, after m runs
+    with an arm's k-th limit, :math:`\hat U` is the mean of max(W, u), and :math:`\hat F` the share
+    of runs with :math:`W \ge u`. The arm's upper and lower bounds are the tightest so far of
 
     .. math::
         \hat U + (1 - u) \alpha, \quad \hat U - u (1 - \hat F) - \alpha, \quad
         \alpha^2 = \frac{1}{2m} \ln \frac{4 (\pi^2 / 6)^2 K m^2 k^2}{\delta}.
 
     Run the arm with the largest upper bound. If :math:`2 (1 - u) \alpha \le u (1 - \hat F +
-    \alpha)`, first double its limit, and keep its bounds until m + 1 runs with the new one. If no
-    upper bound is over :math:`\varepsilon` above the largest lower bound, keep the latter's arm.
+    \alpha)`, first double its limit; bounds stay until the new limit has more runs than the old. If
+    no upper bound is over :math:`\varepsilon` above the largest lower bound, keep this bound's arm.
 
     Parameters
     ----------

@@ -21,7 +21,7 @@ from .framing import encode_frame
 from .kill_mechanisms import Mechanism
 from .linux_syscalls import LINUX, set_dumpable
 
-_MIN_SLEEP: Final = 0.1  # the shortest suspension, in seconds, that is reported: clocks drift less
+_MIN_SLEEP: Final = 0.1  # seconds; shorter sleep of the machine is not reported: clocks drift less
 _MAX_READ_TIME: Final = 0.01  # seconds within which both clocks are read
 _NOT_KILLED_REASON: Final = "processes of another user could not be ended"
 _CHUNK_BYTES: Final = 1 << 16

@@ -9,9 +9,9 @@ class CSBDT(BisectionPolicy):
     r"""Search for each arm's threshold, then fund the arms that prevent the largest sampled losses.
 
     The published algorithm. Its search (`keyhole.semibandit.BisectionPolicy`) may never end;
-    ``as_printed=0`` corrects this. After the search, arm i got nothing in :math:`S_i` rounds with a
-    loss, and in :math:`F_i` rounds without a loss. For each arm draw :math:`\tilde\mu_i` from
-    :math:`\mathrm{Beta}(1 + S_i, 1 + F_i)`, and fund
+    ``as_printed=0`` corrects this. Of the rounds after the search in which arm i got nothing,
+    :math:`S_i` had a loss at this arm, and :math:`F_i` had none. For each arm draw
+    :math:`\tilde\mu_i` from :math:`\mathrm{Beta}(1 + S_i, 1 + F_i)`, and fund
 
     .. math:: \arg\max_{A : \sum_{i \in A} \hat\theta_i \le Q} \; \sum_{i \in A} \tilde\mu_i
 
@@ -55,5 +55,5 @@ class CSBDT(BisectionPolicy):
     cost_per_round = "O(K) in the first phase, K beta variates and an exact knapsack in the second"
 
     def fill(p, s: AllocationState, t: int, rng: Stream) -> None:
-        """Draw the arms' mean losses from their posteriors."""
+        """Set the arms' values to draws from the posteriors of their mean losses."""
         draw_mean_losses(p, s, rng)

@@ -15,7 +15,7 @@ class CSBDTUCB(BisectionPolicy):
 
     .. math:: \tilde\mu_i = \max\Big\{ \frac{S_i}{N_i} - \sqrt{\frac{1.5 \ln t}{N_i}}, \, 0 \Big\}
 
-    After the search, arm i got nothing in :math:`N_i - 1` rounds, :math:`S_i` of them with a loss.
+    After the search, arm i got nothing in :math:`N_i - 1` rounds, of which :math:`S_i` had a loss.
     The exact knapsack :math:`KP(\tilde\mu, \hat\theta, Q)` of `CSBDT` is funded.
 
     Parameters
@@ -27,8 +27,8 @@ class CSBDTUCB(BisectionPolicy):
     -----
     Departures from the paper: none; see `CSBDT` for the correction by ``as_printed=0``. The paper
     is read as follows: :math:`S_i = 0` and :math:`N_i = 1` when the second phase starts; t counts
-    all rounds. While many bounds are 0, the result depends on the choice among equally good sets,
-    which is that of `solve_knapsack`: an arm whose bound is 0 is not funded but observed.
+    all rounds. While many bounds are 0, the result depends on the choice among equally good sets.
+    Here `solve_knapsack` makes it: an arm whose bound is 0 is not funded but observed.
 
     References
     ----------
@@ -50,7 +50,7 @@ class CSBDTUCB(BisectionPolicy):
     cost_per_round = "O(K) in the first phase, an exact knapsack in the second"
 
     def fill(p, s: AllocationState, t: int, rng: Stream) -> None:
-        """Compute the lower confidence bounds."""
+        """Set the arms' values to lower confidence bounds of their mean losses."""
         log = math.log(t)
         for arm in range(p.arms):
             # The count starts at 1: otherwise the first bound would divide by 0.

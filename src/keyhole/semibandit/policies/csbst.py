@@ -30,8 +30,8 @@ class CSBST(Policy):
         {\max\{1, \lfloor Q \rfloor\} \ln(1 / (1 - \epsilon))} \Big\rceil
 
     After the search, the estimate Q/M is given to the M arms with the largest draws from
-    :math:`\mathrm{Beta}(1 + S_i, 1 + F_i)`. Since the search, arm i got nothing in :math:`S_i`
-    rounds with a loss, and in :math:`F_i` rounds without a loss.
+    :math:`\mathrm{Beta}(1 + S_i, 1 + F_i)`. Of the rounds after the search in which arm i got
+    nothing, :math:`S_i` had a loss at this arm, and :math:`F_i` had none.
 
     Parameters
     ----------
@@ -80,7 +80,7 @@ class CSBST(Policy):
     class State(AllocationState):
         """Allocation state, the remaining candidates, and the candidate on trial."""
 
-        searched = int_array()
+        searched = int_array()  # number of rounds of the search
         low = int_array()
         """Number, from 1, of the largest candidate that is too low; 0 if none is."""
         high = int_array()

@@ -9,8 +9,8 @@ class CTS(KnownThresholdPolicy):
     r"""Fund the arms that prevent the largest sampled losses, with known thresholds.
 
     Combinatorial Thompson sampling: for each arm draw
-    :math:`\tilde\mu_i \sim \mathrm{Beta}(1 + S_i, 1 + F_i)`, where the arm got nothing in
-    :math:`S_i` rounds with a loss and :math:`F_i` rounds without a loss. Fund
+    :math:`\tilde\mu_i \sim \mathrm{Beta}(1 + S_i, 1 + F_i)`. Of the rounds in which the arm got
+    nothing, :math:`S_i` had a loss at this arm, and :math:`F_i` had none. Fund
 
     .. math:: \arg\max_{A : \sum_{i \in A} \theta_i \le Q} \; \sum_{i \in A} \tilde\mu_i
 
@@ -45,5 +45,5 @@ class CTS(KnownThresholdPolicy):
     cost_per_round = "K beta variates and an exact knapsack"
 
     def fill(p, s: AllocationState, t: int, rng: Stream) -> None:
-        """Draw the arms' mean losses from their posteriors."""
+        """Set the arms' values to draws from the posteriors of their mean losses."""
         draw_mean_losses(p, s, rng)

@@ -50,7 +50,7 @@ class SDCB(KnownThresholdPolicy):
     cost_per_round = "an exact knapsack"
 
     def fill(p, s: AllocationState, t: int, rng: Stream) -> None:
-        """Compute the lower confidence bounds."""
+        """Set the arms' values to lower confidence bounds of their mean losses."""
         log = math.log(t)
         for arm in range(p.arms):
             rounds = s.losses[arm] + s.clears[arm]

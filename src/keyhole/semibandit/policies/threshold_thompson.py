@@ -29,9 +29,10 @@ from keyhole.semibandit.threshold_posterior import (
 # Every 200 rounds, the time for which an allocation is kept grows by a round, because later rounds
 # teach less.
 _KEPT_GROWTH_PERIOD: Final = 200
-# If a piece is shorter than this times min(1, Q) / K, its end is allocated instead of a draw from
-# it; from round 1,000 on the length shrinks as 1 / t. With ten times the length the policy fails if
-# little of the resource is left over.
+# The posterior of a threshold is divided into pieces. If a piece is shorter than this times
+# min(1, Q) / K, with K arms and the resource Q, the largest value in it that the rounding allows is
+# allocated instead of a draw from it. From round 1,000 on the length shrinks as 1 / t. With ten
+# times the length the policy fails if little of the resource is left over.
 _SHORT_LENGTH: Final = 1e-3
 _CONSTANT_ROUNDS: Final = 1000.0
 
@@ -98,7 +99,7 @@ class ThresholdThompson(Policy):
         kept = int_array()
         """For how many more rounds the allocation is kept."""
         amounts = float_array("arms")
-        """The allocation."""
+        """The drawn thresholds, then the allocation that is made from them."""
         drawn = int_array("arms")
         """The piece from which the threshold was drawn."""
         values = float_array("arms")
@@ -140,7 +141,7 @@ class ThresholdThompson(Policy):
         """Report what is enough with probability 1 - delta, and a search of 0 rounds."""
         for arm in range(p.arms):
             estimates[arm] = threshold_quantile(s, arm, p.delta)
-        # No estimate stays refuted: a loss in spite of an estimate raises the estimate.
+        # No reported estimate is refuted: a loss at an arm that was given its estimate raises it.
         searched[0] = refuted[0] = 0
 
     def describe(self, learner: Any) -> list[str]:
@@ -173,20 +174,21 @@ def draw_allocation(p: ThresholdThompson, s: ThresholdThompson.State, t: int, rn
 def draw_thresholds(p: ThresholdThompson, s: ThresholdThompson.State, t: int, rng: Stream) -> None:
     """Draw the arms' thresholds, and set the shapes of the mean losses given these."""
     short_length = _SHORT_LENGTH * min(1.0, p.resource) / p.arms * min(1.0, _CONSTANT_ROUNDS / t)
-    # One plan is drawn for all arms: if thresholds are round numbers, the best set may fit only if
-    # all of them are drawn as round numbers.
-    plan_draw = uniform(rng)
-    plan = 1 if plan_draw < 0.25 else (2 if plan_draw < 0.5 else 0)
+    # One rounding (see `allocation_in_piece`) is drawn for all arms: if thresholds are round
+    # numbers, the best set may fit only if all of them are drawn as round numbers.
+    rounding_draw = uniform(rng)
+    rounding = 1 if rounding_draw < 0.25 else (2 if rounding_draw < 0.5 else 0)
     for arm in range(p.arms):
         piece = draw_piece(s, arm, rng)
         low = piece_start(s, arm, piece)
         high = s.ends[arm, piece]
-        share = uniform(rng)
+        depth = uniform(rng)
         if high - low < short_length:
-            share = 0.0
+            depth = 0.0
         s.drawn[arm] = piece
-        s.amounts[arm] = allocation_in_piece(low, high, share, p.resource, p.arms, plan)
+        s.amounts[arm] = allocation_in_piece(low, high, depth, p.resource, p.arms, rounding)
         s.up[arm] = 1.0 + s.losses[arm]
+        # F in the piece is the sum of `clears` and `further`.
         s.down[arm] = 1.0 + s.clears[arm] + s.further[arm, piece]
 
 
