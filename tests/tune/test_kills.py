@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from keyhole.tune import SavedTune, load_tune
-from keyhole.tune.trial_log import RUNS
+from keyhole.tune.trial_log import RUNS_FILE
 from tests.processes import Forked
 from tests.tune.spaces import decisions
 from tests.tune.test_tuner import check_every_run_counts_once
@@ -68,7 +68,7 @@ def check_no_process_is_left(tag):
 
 
 def count_records(out):
-    return len((out / RUNS).read_bytes().splitlines()) if (out / RUNS).exists() else 0
+    return len((out / RUNS_FILE).read_bytes().splitlines()) if (out / RUNS_FILE).exists() else 0
 
 
 def wait_for_records(tuner, out, count):
