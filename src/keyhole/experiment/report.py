@@ -79,7 +79,8 @@ def _write_metric_chart(run: RunFolder, metric: str, path: Path) -> LineChart:
     axes: dict[str, Any] = run.spec.get("figure", {})
     text = caption(run.curves, metric, axes.get("y"))
     chart = curve_chart(run.curves, metric, anchor=f"chart-{path.name}", **axes, caption=text)
-    return write_chart(chart, path, title=f"{_run_title(run)}: {run.curves.metric(metric).title}")
+    title = run.spec.get("title") or run.spec["name"]
+    return write_chart(chart, path, title=f"{title}: {run.curves.metric(metric).title}")
 
 
 def metric_tables(run: RunFolder, metric: str) -> list[Table]:
@@ -89,10 +90,6 @@ def metric_tables(run: RunFolder, metric: str) -> list[Table]:
         *tail_tables(run.curves, metric),
         *paired_tables(run.curves, metric),
     ]
-
-
-def _run_title(run: RunFolder) -> str:
-    return cast(str, run.spec.get("title") or run.spec["name"])
 
 
 def provenance_section(runs: Sequence[RunFolder]) -> Section:

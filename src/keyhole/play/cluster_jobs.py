@@ -112,7 +112,9 @@ class _Dispatcher:
         most_blocks = _TASKS_PER_SLOT * capacity
         while (self._new_jobs or self._measured_jobs) and len(self._blocks_by_future) < most_blocks:
             job = (self._measured_jobs or self._new_jobs).popleft()
-            replications = job.take_next_block(self._choose_block_seconds(capacity))
+            seconds_left = self._rounds_left * self._seconds / max(self._rounds_done, 1)
+            seconds = max(_LEAST_SECONDS, seconds_left / (_TASKS_PER_SLOT * capacity))
+            replications = job.take_next_block(min(_BLOCK_SECONDS, seconds))
             if job.is_duration_known and job.remaining:
                 self._measured_jobs.appendleft(job)
             self._rounds_left -= job.rounds * len(replications)
@@ -144,10 +146,6 @@ class _Dispatcher:
         """Cancel all tasks and release all plans, since the cluster may serve other calls."""
         self._cluster.cancel(self._blocks_by_future)
         self._shared_plans.clear()
-
-    def _choose_block_seconds(self, capacity: int) -> float:
-        seconds_left = self._rounds_left * self._seconds / max(self._rounds_done, 1)
-        return min(_BLOCK_SECONDS, max(_LEAST_SECONDS, seconds_left / (_TASKS_PER_SLOT * capacity)))
 
     def _share_plan(self, job: SimulationJob) -> object:
         """Return a job's pickled plan as an argument of tasks."""

@@ -362,10 +362,6 @@ class Learner:
             self._raise_error_of_code(learner_step.NOT_ASKED)
         self._run_step(learner_step.CLAIM)
 
-    def _require_no_pending_decision(self) -> None:
-        if self._has_pending_decision:
-            raise RuntimeError("tell must come first: a decision is waiting for its feedback")
-
     def _tell(self, feedback: float | None = None) -> None:
         """Have the policy learn feedback: one number, or the values in `_feedback`."""
         if feedback is None:
@@ -379,7 +375,8 @@ class Learner:
         The values have been checked. The last columns of the feedback may be left out if kernels do
         not read them.
         """
-        self._require_no_pending_decision()
+        if self._has_pending_decision:
+            raise RuntimeError("tell must come first: a decision is waiting for its feedback")
         with self._claim_for_this_thread():
             memory_before = self._memory.copy()
             try:

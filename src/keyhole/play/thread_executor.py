@@ -15,12 +15,11 @@ from keyhole.contract.policy import Policy
 from keyhole.contract.problem import environment_inputs
 from keyhole.contract.state_arrays import FloatArray, IntArray
 from keyhole.drivers import engine, worker_simulation
-from keyhole.kernels import tiered_execution
 from keyhole.kernels.fingerprint import Kernel
 from keyhole.kernels.interpreted_mode import interpreted
 from keyhole.kernels.interpreter.error_explanation import OutOfBoundsError
 from keyhole.kernels.kernel_decorators import bounds_checked
-from keyhole.kernels.tiered_execution import TieredFunction, interpret_first
+from keyhole.kernels.tiered_execution import BUDGET, TieredFunction, interpret_first
 from keyhole.play.policy_trial import refuse_unnoticed_faults
 from keyhole.play.progress import Report
 from keyhole.play.simulation_plan import Plan, SimulatedWorkers
@@ -161,7 +160,7 @@ def compile_if_long(simulators: Sequence[EngineSimulator], replications: range) 
     for simulator, kernel in tiered_kernels:
         seconds = _time_interpreted_round(simulator, kernel, replications.start)
         estimated_seconds += seconds * len(replications) * int(simulator.checkpoints[-1])
-        if kernel.budget.used_seconds + estimated_seconds > tiered_execution.BUDGET:
+        if kernel.budget.used_seconds + estimated_seconds > BUDGET:
             break
     else:
         return
