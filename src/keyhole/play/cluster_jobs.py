@@ -118,7 +118,9 @@ class _Dispatcher:
             if job.is_duration_known and job.remaining:
                 self._measured_jobs.appendleft(job)
             self._rounds_left -= job.rounds * len(replications)
-            plan_arguments = self._share_plan(job), self._versions, job.digest
+            if id(job.plan) not in self._shared_plans:
+                self._shared_plans[id(job.plan)] = self._cluster.share(pickle_plan(job.plan))
+            plan_arguments = self._shared_plans[id(job.plan)], self._versions, job.digest
             future = self._cluster.submit(run_task, *plan_arguments, job.label, replications)
             self._blocks_by_future[future] = job, replications
         return bool(self._new_jobs or self._measured_jobs or self._blocks_by_future)
@@ -146,12 +148,6 @@ class _Dispatcher:
         """Cancel all tasks and release all plans, since the cluster may serve other calls."""
         self._cluster.cancel(self._blocks_by_future)
         self._shared_plans.clear()
-
-    def _share_plan(self, job: SimulationJob) -> object:
-        """Return a job's pickled plan as an argument of tasks."""
-        if id(job.plan) not in self._shared_plans:
-            self._shared_plans[id(job.plan)] = self._cluster.share(pickle_plan(job.plan))
-        return self._shared_plans[id(job.plan)]
 
     def _warn_without_workers(self, capacity: int) -> None:
         """Warn once if the cluster has had no worker for a while."""
