@@ -158,10 +158,7 @@ def make_return_check(owner: str, kernel: Kernel, result_fields: Mapping[str, Fi
         check_result_type(_describe_type(value))
 
         # The value is returned as it is, since its type has been checked.
-        def build(context, builder, signature, args):  # type: ignore[no-untyped-def]
-            return args[0]
-
-        return value(value), build
+        return value(value), lambda context, builder, signature, args: args[0]
 
     def return_checked(value: object) -> object:
         # This fast check comes first, since it runs in every round.

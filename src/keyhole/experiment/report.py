@@ -1,6 +1,7 @@
 """The report of a run, which compares simulated policies: one self-contained HTML file."""
 
 from collections.abc import Sequence
+from contextlib import suppress
 from copy import deepcopy
 from dataclasses import replace
 from functools import reduce
@@ -213,7 +214,8 @@ def _mark_varied(spec: dict[str, Any]) -> dict[str, Any]:
     spec = deepcopy(spec)
     for name in spec.get("sweep", {}):
         *steps, last = parse_path(name)
-        try:
+        # There may be no such entry, or a distribution may be given by its name.
+        with suppress(LookupError, TypeError):
             parent = reduce(getitem, steps, cast(Any, spec))
             # ``policy.alpha`` means the parameter `alpha` of every policy that has it.
             tables = [parent]
@@ -221,8 +223,6 @@ def _mark_varied(spec: dict[str, Any]) -> dict[str, Any]:
                 tables = [policy for policy in parent if last in policy]
             for table in tables:
                 table[last] = "varied"
-        except (LookupError, TypeError):  # no such entry, or a distribution given by its name
-            continue
     return spec
 
 

@@ -4,6 +4,7 @@ import math
 import warnings
 from bdb import BdbQuit
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from functools import partial
 from time import perf_counter
 from typing import Any, Final
@@ -345,12 +346,10 @@ def measure_seconds_per_round(
         if elapsed >= (limit if rounds_done else _STUCK_SECONDS):
             raise _TimeIsUpError
 
-    try:
+    with suppress(_TimeIsUpError):
         while clock() - start < seconds:
             simulate_replications(plan, label, range(count), threads=threads, report=add_to_trace)
             rounds_before += count * rounds
-    except _TimeIsUpError:
-        pass
     return _extrapolate_seconds_per_round(trace, group_size * rounds)
 
 

@@ -285,11 +285,8 @@ class CustomDistribution(CustomSampler, SmoothDistribution):
         ):
             for value in (values.min(), values.max()):
                 check_number(f"a {name} returned by draw", float(value), allowed)
-        self._check_density(draws[:, 1])
-
-    def _check_density(self, consumptions: FloatArray) -> None:
-        """Refuse a density whose integral up to the median of the draws is not near 1/2."""
-        median = float(np.median(consumptions))
+        # The integral of the density up to the median of the draws must be near 1/2.
+        median = float(np.median(draws[:, 1]))
         marks = self._landmarks[(self._landmarks > 0.0) & (self._landmarks < median)]
         edges = np.union1d(np.linspace(0.0, median, 2001), marks)
         share = _integrate(self.density, edges, 8)
