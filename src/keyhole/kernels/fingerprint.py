@@ -203,10 +203,9 @@ def fingerprint_parts(function: Kernel) -> dict[str, str]:
 
     Names of variables and modules are left out, since they follow from the sources.
     """
-    parts = _FingerprintWalk(function, error_lines=True).parts
     return {
         name: hashlib.sha256(content).hexdigest() if isinstance(content, bytes) else repr(content)
-        for name, content in parts.items()
+        for name, content in _FingerprintWalk(function, error_lines=True).parts.items()
     }
 
 
