@@ -20,13 +20,9 @@ def delay_interrupts() -> Iterator[None]:
     ...     import json
     """
     signals: list[int] = []
-
-    def note_signal(number: int, frame: FrameType | None) -> None:
-        signals.append(number)
-
     handler = signal.getsignal(signal.SIGINT)
     # If the handler was not set from Python, it is None here and could not be restored.
-    is_delayed = handler is not None and _set_handler(note_signal)
+    is_delayed = handler is not None and _set_handler(lambda number, _: signals.append(number))
     try:
         yield
     finally:

@@ -19,7 +19,6 @@ from keyhole.benchmark.rules import LINEAR_REGRET_SHARE, SCALES, SEED, SITUATION
 from keyhole.contract.state_arrays import FloatArray
 from keyhole.experiment.forecast import list_work
 from keyhole.experiment.result_cache import ResultCache
-from keyhole.experiment.spec import Spec
 from keyhole.files import folder_lock, has_content, open_draft, write_atomically
 from keyhole.play.policy_trial import try_policies
 from keyhole.play.progress import print_step_name, track_total
@@ -102,7 +101,12 @@ def bench(
     with folder_lock(folder):
         specs = {contest.spec.name: contest.spec for contest in contests}
         cache = ResultCache(folder / _CACHE_FOLDER, specs.values())
-        _simulate_specs(specs, cache, threads, progress)
+        work = list_work(specs, cache, threads) if progress else []
+        # The cache is called for one spec at a time, since the time left depends on which are done.
+        with track_total(progress, work) as total:
+            for name, spec in specs.items():
+                cache.simulate_missing_blocks([spec], None, threads, total.tracker(name))
+                total.mark_as_done(name)
         times = _RoundTimes(folder / _TIMES_FILE, SCALES[scale])
         if progress:
             print_step_name("measuring the time of a round")
@@ -158,18 +162,6 @@ def _write_values(path: Path, contests: Iterable[Contest], cache: ResultCache) -
     table = pa.table([list(column) for column in zip(*rows, strict=True)], names=names)
     with open_draft(path) as file:
         pq.write_table(table, file)
-
-
-def _simulate_specs(
-    specs: Mapping[str, Spec], cache: ResultCache, threads: int | None, progress: bool
-) -> None:
-    """Simulate what the cache lacks; with `progress`, show the time left, including compilation."""
-    work = list_work(specs, cache, threads) if progress else []
-    # The cache is called for one spec at a time, since the time left depends on which are done.
-    with track_total(progress, work) as total:
-        for name, spec in specs.items():
-            cache.simulate_missing_blocks([spec], None, threads, total.tracker(name))
-            total.mark_as_done(name)
 
 
 class _RoundTimes:

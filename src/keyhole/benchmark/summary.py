@@ -98,15 +98,10 @@ class SituationSummary:
 
     @property
     def best(self) -> Standing:
-        """The policy that the guide recommends: the first of `eligible`."""
-        return self.eligible[0]
-
-    @property
-    def eligible(self) -> list[Standing]:
-        """The ranked policies with few linear runs, the smallest ratio first."""
+        """The policy that the guide recommends: the best ratio of those with few linear runs."""
         # A policy may have the smallest mean, and yet some runs that never find the best arm.
         linear_limit = min(standing.linear_share for standing in self.ranked) + TOLERATED_LINEAR
-        return [standing for standing in self.ranked if standing.linear_share <= linear_limit]
+        return next(standing for standing in self.ranked if standing.linear_share <= linear_limit)
 
     @property
     def next_best(self) -> "tuple[str, RatioInterval] | None":

@@ -142,7 +142,9 @@ def make_return_check(owner: str, kernel: Kernel, result_fields: Mapping[str, Fi
         if not _can_return(description, allowed_texts):
             function = python_function(kernel)
             required_text = _describe_result_fields(result_fields)
-            location = source_location(kernel, _line_of_return(function))
+            # Returns of None do not count, since Python ends every function with such a return.
+            lines = [line for line, is_none in _list_returns(function) if not is_none]
+            location = source_location(kernel, min(lines, default=0))
             raise TypeError(
                 f"{owner}.{function.__name__} must return {required_text}, got "
                 f"{_description_as_text(description)} ({location})"
@@ -153,10 +155,7 @@ def make_return_check(owner: str, kernel: Kernel, result_fields: Mapping[str, Fi
         check_result_type(_describe_type(value))
 
         # The value is returned as it is, since its type has been checked.
-        def build(context, builder, signature, args):  # type: ignore[no-untyped-def]
-            return args[0]
-
-        return value(value), build
+        return value(value), lambda context, builder, signature, args: args[0]
 
     def return_checked(value: object) -> object:
         # This fast check comes first, since it runs in every round.
@@ -229,12 +228,6 @@ def check_returns_value(owner: str, kernel: Kernel) -> None:
                 f"{owner}.{function.__name__} must return a value in every case, but may end "
                 f"without one ({source_location(kernel, line)})"
             )
-
-
-def _line_of_return(function: FunctionType) -> int:
-    """Return the line of a function's first return of a value; 0 if there is none."""
-    # Returns of None do not count, since Python ends every function with such a return.
-    return min((line for line, is_none in _list_returns(function) if not is_none), default=0)
 
 
 def _list_returns(function: FunctionType) -> Iterator[tuple[int, bool]]:

@@ -496,17 +496,12 @@ def _check_parameter(cls: type, item: dataclasses.Field[object]) -> None:
     if "allowed" not in item.metadata:
         got = "no value" if item.default is MISSING else repr(item.default)
         raise TypeError(f"{name} must be made with parameter(...), got {got}")
-    if item.type not in (int, float, "int", "float") and not _may_be_policy_type(item.type):
+    # The base of a `WrapperPolicy` is annotated with a class of policies. In a module with
+    # `from __future__ import annotations`, annotations are strings. Any string is accepted, since
+    # strings are not looked up here.
+    is_policy = isinstance(item.type, type) and issubclass(item.type, Policy)
+    if not (is_policy or isinstance(item.type, str) or item.type in (int, float)):
         raise TypeError(f"{name} must be annotated int or float, got {item.type!r}")
-
-
-def _may_be_policy_type(annotation: object) -> bool:
-    """Return whether an annotation may be a policy class, as for the base of a `WrapperPolicy`."""
-    # In a module with `from __future__ import annotations`, annotations are strings. Any string is
-    # accepted, since strings are not looked up here.
-    if isinstance(annotation, type):
-        return issubclass(annotation, Policy)
-    return isinstance(annotation, str)
 
 
 def _format_number(value: object) -> str:

@@ -324,9 +324,7 @@ def copy_arm_entries(
 
 # The types are cached, since functions would be compiled again for each new type, even with the
 # same fields.
-@lru_cache(maxsize=256)
-def _record_type(type_name: str, names: tuple[str, ...]) -> type:
-    return namedtuple(type_name, names)
+_record_type: Final = lru_cache(maxsize=256)(namedtuple)
 
 
 def compile_once(

@@ -4,7 +4,7 @@ import dataclasses
 import inspect
 import math
 from collections.abc import Iterator, Mapping
-from typing import TYPE_CHECKING, Any, ClassVar, Final, Protocol, Self, cast
+from typing import TYPE_CHECKING, Any, ClassVar, Final, Self, cast
 
 from keyhole.contract import state_arrays
 from keyhole.contract.kernel_signatures import BASE_KERNELS
@@ -216,10 +216,6 @@ class StoppingState:
     """The pulls of each *open* arm, which has no verdict yet; infinite for a settled arm."""
 
 
-class _Inputs(Protocol):
-    arms: int
-
-
 class StoppingWrapper(WrapperPolicy, abstract=True):
     """Base class of policies that stop: their `update` settles arms, with a verdict on each.
 
@@ -228,6 +224,7 @@ class StoppingWrapper(WrapperPolicy, abstract=True):
 
     if TYPE_CHECKING:  # subclasses declare the parameter, with the class of policies that they take
         base: Policy
+        arms: ClassVar[int]
 
     pending: ClassVar[tuple[str, ...]] = ("impute", "ignore")
     off_policy = True
@@ -235,12 +232,12 @@ class StoppingWrapper(WrapperPolicy, abstract=True):
     class State(StoppingState):
         """The verdicts, and the rewards on which they rest."""
 
-    def init(p: _Inputs, s: StoppingState, rng: Stream, base_init: Kernel) -> None:
+    def init(p, s: StoppingState, rng: Stream, base_init: Kernel) -> None:
         """Leave all arms open, and prepare the base."""
         argmin_tree_fill(s.open_pulls, p.arms, 0.0)
         base_init(p, s, 0, rng)
 
-    def select(p: _Inputs, s: StoppingState, t: int, rng: Stream, base_select: Kernel) -> int:
+    def select(p, s: StoppingState, t: int, rng: Stream, base_select: Kernel) -> int:
         """Return the arm of the base; if it is settled, the open arm with the fewest pulls."""
         arm = int(base_select(p, s, t, rng))
         # If the arm does not exist, the guard refuses the decision.
@@ -249,9 +246,7 @@ class StoppingWrapper(WrapperPolicy, abstract=True):
             arm = open_arm if s.settled[open_arm] == 0 else arm
         return arm
 
-    def impute(
-        p: _Inputs, s: StoppingState, t: int, rng: Stream, arm: int, base_update: Kernel
-    ) -> None:
+    def impute(p, s: StoppingState, t: int, rng: Stream, arm: int, base_update: Kernel) -> None:
         """Have the base learn the arm's mean, or 1/2 without pulls; settle no arm."""
         pulls = s.evidence_pulls[arm]
         mean = s.evidence_totals[arm] / pulls if pulls > 0.0 else 0.5

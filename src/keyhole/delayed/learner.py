@@ -308,7 +308,9 @@ class Learner(CoreLearner):
             raise TypeError(f"arrived must be a list of (arm, reward) pairs, got {arrived!r}")
         pairs = [self._parse_pair(f"arrived[{i}]", pair) for i, pair in enumerate(arrived)]
         for arm, count in Counter(arm for arm, _ in pairs).items():
-            rewards_due = self._pulls_without_reward(arm)
+            # The ledger does not count the pull of the present round yet.
+            pulls = self._ledger["pulls"][arm] + (self._decision["arm"].item() == arm)
+            rewards_due = pulls - self._ledger["told"][arm]
             if count > rewards_due:
                 text = (
                     f"arrived must have at most {rewards_due} rewards of arm {arm}, one for each "
@@ -322,12 +324,6 @@ class Learner(CoreLearner):
         self._feedback["count"][()] = len(pairs)
         self._feedback["total"][()] = sum(reward for _, reward in pairs)
         self._warn_above_bound(len(pairs))
-
-    def _pulls_without_reward(self, arm: int) -> int:
-        """Return the number of pulls of an arm whose rewards have not been told yet."""
-        # The ledger does not count the pull of the present round yet.
-        is_pulled_now = self._decision["arm"].item() == arm
-        return int(self._ledger["pulls"][arm] - self._ledger["told"][arm]) + int(is_pulled_now)
 
     def _reserve_memory(self, count: int) -> None:
         """Double the memory until `count` rewards fit beside those that the policy buffers."""

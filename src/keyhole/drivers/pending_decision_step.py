@@ -12,7 +12,6 @@ feedback, report.
 from typing import Final
 
 from keyhole.contract import kernel_compilation
-from keyhole.contract.kernel_compilation import CompiledClass
 from keyhole.contract.kernel_signatures import IMPUTE
 from keyhole.contract.setting import Setting
 from keyhole.contract.state_arrays import borrow_word
@@ -45,7 +44,7 @@ SIGNATURE: Final = numba_signature(
 )
 
 
-def compiled_step(policy: CompiledClass, setting: Setting) -> Kernel:
+def compiled_step(policy: kernel_compilation.CompiledClass, setting: Setting) -> Kernel:
     """Return the machine code of a policy with pending decisions; `SIGNATURE` has its arguments.
 
     ``INIT`` prepares the state. ``DECIDE`` copies the main state, imputes the feedback of the
@@ -60,17 +59,17 @@ def compiled_step(policy: CompiledClass, setting: Setting) -> Kernel:
     )
 
 
-def has_imputation(policy: CompiledClass) -> bool:
+def has_imputation(policy: kernel_compilation.CompiledClass) -> bool:
     """Return whether the policy imputes the feedback of pending decisions."""
     return "impute" in policy.owner.pending
 
 
-def imputation_kernels(policy: CompiledClass) -> tuple[Kernel, ...]:
+def imputation_kernels(policy: kernel_compilation.CompiledClass) -> tuple[Kernel, ...]:
     """Return a tuple of the kernel `impute`; an empty tuple if the policy does not impute."""
     return (policy.owner.impute,) if has_imputation(policy) else ()
 
 
-def compile_imputation(policy: CompiledClass) -> Kernel:
+def compile_imputation(policy: kernel_compilation.CompiledClass) -> Kernel:
     """Return the compiled function ``(p, s, t, rng, age, context, decision)`` that runs `impute`.
 
     It does nothing if the policy does not impute.
@@ -93,7 +92,7 @@ def _do_nothing() -> int:
     return 0
 
 
-def _build_step(policy: CompiledClass, setting: Setting) -> Kernel:
+def _build_step(policy: kernel_compilation.CompiledClass, setting: Setting) -> Kernel:
     kernels = policy.kernels(nan_checked=True)
     records = policy.records
     init = kernels["init"]

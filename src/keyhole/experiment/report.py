@@ -1,6 +1,7 @@
 """The report of a run, which compares simulated policies: one self-contained HTML file."""
 
 from collections.abc import Sequence
+from contextlib import suppress
 from copy import deepcopy
 from dataclasses import replace
 from functools import reduce
@@ -79,7 +80,8 @@ def _write_metric_chart(run: RunFolder, metric: str, path: Path) -> LineChart:
     axes: dict[str, Any] = run.spec.get("figure", {})
     text = caption(run.curves, metric, axes.get("y"))
     chart = curve_chart(run.curves, metric, anchor=f"chart-{path.name}", **axes, caption=text)
-    return write_chart(chart, path, title=f"{_run_title(run)}: {run.curves.metric(metric).title}")
+    title = run.spec.get("title") or run.spec["name"]
+    return write_chart(chart, path, title=f"{title}: {run.curves.metric(metric).title}")
 
 
 def metric_tables(run: RunFolder, metric: str) -> list[Table]:
@@ -89,10 +91,6 @@ def metric_tables(run: RunFolder, metric: str) -> list[Table]:
         *tail_tables(run.curves, metric),
         *paired_tables(run.curves, metric),
     ]
-
-
-def _run_title(run: RunFolder) -> str:
-    return cast(str, run.spec.get("title") or run.spec["name"])
 
 
 def provenance_section(runs: Sequence[RunFolder]) -> Section:
@@ -216,7 +214,8 @@ def _mark_varied(spec: dict[str, Any]) -> dict[str, Any]:
     spec = deepcopy(spec)
     for name in spec.get("sweep", {}):
         *steps, last = parse_path(name)
-        try:
+        # There may be no such entry, or a distribution may be given by its name.
+        with suppress(LookupError, TypeError):
             parent = reduce(getitem, steps, cast(Any, spec))
             # ``policy.alpha`` means the parameter `alpha` of every policy that has it.
             tables = [parent]
@@ -224,8 +223,6 @@ def _mark_varied(spec: dict[str, Any]) -> dict[str, Any]:
                 tables = [policy for policy in parent if last in policy]
             for table in tables:
                 table[last] = "varied"
-        except (LookupError, TypeError):  # no such entry, or a distribution given by its name
-            continue
     return spec
 
 

@@ -3,7 +3,7 @@
 import math
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import Any, Final
+from typing import Final
 
 from keyhole.experiment import sweep_summary
 from keyhole.experiment.run_summary import Leaders
@@ -69,6 +69,7 @@ def charts_by_parameter(
         other_names = {name: text for name, text in shared_names.items() if name != entry}
         panel = panels.setdefault(sweep_summary.format_point_title(other_names, summary.sweep), [])
         panel += [(numbers[point.names[entry]], point) for point in points]
+    x_scale: ScaleName = "log" if 0 < min(values) * _LOG_RATIO <= max(values) else "linear"
     declaration = summary.metrics[metric]
     # Metrics that are not drawn as a mean have a natural zero.
     begins_at_zero = y != "log" and declaration.drawn != "mean"
@@ -80,7 +81,7 @@ def charts_by_parameter(
         low = min(negative_values, default=0.0) if begins_at_zero else None
         chart = LineChart(
             id=f"{anchor}-{len(charts) + 1}",
-            x=Axis(title=entry, scale=_parameter_scale(values)),
+            x=Axis(title=entry, scale=x_scale),
             y=Axis(title=declaration.title, scale=scale, low=low),
             curves=curves,
             alt=_describe_panel(title, declaration.title, entry, panel, metric),
@@ -100,11 +101,6 @@ def _curves_by_parameter(labels: Sequence[str], panel: Panel, metric: str) -> li
         if means:
             curves.append(estimates_curve(label, sorted(means.items())))
     return curves
-
-
-def _parameter_scale(values: Sequence[Any]) -> ScaleName:
-    """Return the scale of the axis of a varied number with these values."""
-    return "log" if 0 < min(values) * _LOG_RATIO <= max(values) else "linear"
 
 
 def _has_positive_mean(panel: Panel, metric: str) -> bool:

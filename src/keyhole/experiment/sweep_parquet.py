@@ -49,22 +49,18 @@ def column_type(values: Sequence[Any]) -> tuple[pa.DataType, Callable[[Any], Any
     >>> for values in ([0.5, 1], ["a", "b"], [[0.2, 0.7], [0.5]]):
     ...     arrow_type, encode = column_type(values)
     ...     print(arrow_type, [encode(value) for value in values])
-    double [0.5, 1]
+    double [0.5, 1.0]
     string ['a', 'b']
     string ['[0.2, 0.7]', '[0.5]']
     """
     types = {type(value) for value in values}
     if types == {bool}:
-        return pa.bool_(), _return_unchanged
+        return pa.bool_(), bool
     if types == {int} and all(-_INT64_LIMIT <= value < _INT64_LIMIT for value in values):
-        return pa.int64(), _return_unchanged
+        return pa.int64(), int
     if types <= {int, float} and all(isinstance(v, float) or abs(v) < _EXACT_LIMIT for v in values):
-        return pa.float64(), _return_unchanged
-    return pa.string(), _return_unchanged if types == {str} else json.dumps
-
-
-def _return_unchanged(value: Any) -> Any:
-    return value
+        return pa.float64(), float
+    return pa.string(), str if types == {str} else json.dumps
 
 
 @contextmanager

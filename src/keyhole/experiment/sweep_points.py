@@ -203,7 +203,8 @@ def _table_at_point(table: Table, values: Table, folder: Path) -> Table:
     for name in sorted(values, key=_path_sort_key):
         steps = parse_path(name)
         value = values[name]
-        if _is_whole_table(steps) and not isinstance(value, dict):
+        is_policy = steps[0] == "policy" and len(steps) == 2 and isinstance(steps[1], int)
+        if (is_policy or steps == ("problem",)) and not isinstance(value, dict):
             raise TypeError(f"{name} must be a table, got {short_repr(value)}")
         paths = [steps]
         if _is_for_all_policies(steps):
@@ -240,12 +241,6 @@ def _has_entry(value: Any, steps: EntryPath) -> bool:
     except (LookupError, TypeError):
         return False
     return True
-
-
-def _is_whole_table(steps: EntryPath) -> bool:
-    """Return whether a path means a whole table, the problem's or a policy's."""
-    is_policy = steps[0] == "policy" and len(steps) == 2 and isinstance(steps[1], int)
-    return is_policy or steps == ("problem",)
 
 
 def _positions_with_parameter(table: Table, name: str, parameter: str, folder: Path) -> list[int]:

@@ -19,7 +19,7 @@ from weakref import WeakValueDictionary
 
 import numpy as np
 
-from keyhole.kernels import cache_files, tiered_execution
+from keyhole.kernels import cache_files
 from keyhole.kernels.compiler_fork_locks import compiler_lock, import_numba
 from keyhole.kernels.fingerprint import CodeDigest, Kernel
 from keyhole.kernels.interpreted_mode import AtomicCall, interpret, is_interpreted, set_in_context
@@ -30,7 +30,7 @@ from keyhole.kernels.kernel_decorators import (
     njit_options,
 )
 from keyhole.kernels.package_digest import COMPILED_PACKAGES, compiled_packages_digest
-from keyhole.kernels.tiered_execution import TieredFunction, TimeBudget
+from keyhole.kernels.tiered_execution import TieredFunction, TimeBudget, is_tiered
 from keyhole.status_output import print_status
 
 # Finds the file and line of an operation that Numba could type, but not lower to LLVM code.
@@ -293,7 +293,7 @@ def compile_cached(
         function = _functions.get(code_name)
         if function is None:
             budget = _budgets.setdefault(code_name, TimeBudget())
-            if tiered_execution.is_tiered() and not budget.is_spent:
+            if is_tiered() and not budget.is_spent:
                 # Computing the file's name takes 0.2 s, which is saved if the cache has no code.
                 has_code = any(cache_files.cache_folder().glob(f"*{cache_files.CODE_SUFFIX}"))
                 if has_code and (file := _make_code_file(owner, digest, code_name)):

@@ -195,9 +195,7 @@ def fingerprint(function: Kernel, *, error_lines: bool = False) -> str:
     `error_lines`, it also covers the file and lines of each function that raises errors, since
     Numba compiles them into the machine code.
     """
-    walk = _FingerprintWalk(error_lines)
-    walk.add_function(python_function(function))
-    return walk.digest.hexdigest()
+    return _FingerprintWalk(function, error_lines).digest.hexdigest()
 
 
 def fingerprint_parts(function: Kernel) -> dict[str, str]:
@@ -205,11 +203,9 @@ def fingerprint_parts(function: Kernel) -> dict[str, str]:
 
     Names of variables and modules are left out, since they follow from the sources.
     """
-    walk = _FingerprintWalk(error_lines=True)
-    walk.add_function(python_function(function))
     return {
         name: hashlib.sha256(content).hexdigest() if isinstance(content, bytes) else repr(content)
-        for name, content in walk.parts.items()
+        for name, content in _FingerprintWalk(function, error_lines=True).parts.items()
     }
 
 
@@ -226,9 +222,8 @@ def code_location(code: CodeType) -> tuple[str, int, bytes]:
 
 def is_shipped(function: Kernel) -> bool:
     """Return whether a function, and every function that it uses, is Keyhole's own."""
-    walk = _FingerprintWalk()
-    walk.add_function(python_function(function))
-    return all(_module_name(member).startswith("keyhole.") for _, member in walk.visited.values())
+    visited = _FingerprintWalk(function).visited
+    return all(_module_name(member).startswith("keyhole.") for _, member in visited.values())
 
 
 def _module_name(function: FunctionType) -> str:
@@ -260,13 +255,14 @@ def _code_bytes(code: CodeType) -> bytes:
 class _FingerprintWalk:
     """Computes the digest, and its parts, of a function and of everything that it uses."""
 
-    def __init__(self, error_lines: bool = False) -> None:
+    def __init__(self, function: Kernel, error_lines: bool = False) -> None:
         self.digest = hashlib.sha256()
         self.error_lines = error_lines
         # For each function, by its id, the number of its first visit, and the function itself. The
         # number tells apart functions of one name; the reference keeps the id from being reused.
         self.visited: dict[int, tuple[int, FunctionType]] = {}
         self.parts: dict[str, object] = {}
+        self.add_function(python_function(function))
 
     def add_items(self, *items: object) -> None:
         self.digest.update(_encode_items(items))

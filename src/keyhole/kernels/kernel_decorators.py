@@ -169,10 +169,9 @@ def kernel(function: F) -> F:
     kernel_options = njit_options()
     plain = cast(FunctionType, function)
 
-    def make_dispatcher() -> Kernel:
-        return cast(Kernel, import_internals().PartDispatcher(plain, kernel_options))
-
-    return cast(F, DeferredKernel(plain, make_dispatcher))
+    return cast(
+        F, DeferredKernel(plain, lambda: import_internals().PartDispatcher(plain, kernel_options))
+    )
 
 
 def intrinsic(function: F) -> F:

@@ -53,10 +53,8 @@ def compiled_packages_digest() -> str:
     can_store = cache_files.prepare_folder(folder)
     if can_store and (stored_digest := cache_files.read_cache_file(path)) is not None:
         return stored_digest.decode()
-    digest = hashlib.sha256()
-    for name, source in _sources.items():
-        digest.update(f"{name} {tree_digest(source)} ".encode())
-    trees_digest = digest.hexdigest()
+    digests = [f"{name} {tree_digest(source)} " for name, source in _sources.items()]
+    trees_digest = hashlib.sha256("".join(digests).encode()).hexdigest()
     if can_store:
         cache_files.write_cache_file(path, trees_digest.encode())
     return trees_digest

@@ -23,7 +23,6 @@ from keyhole.papers.claims import Claim
 from keyhole.papers.claims.bounds import BoundName, check_bound, plan_bound
 from keyhole.papers.claims.kinds import check_claim, read_claims
 from keyhole.papers.claims.statistics import as_list
-from keyhole.papers.entry_files import ENTRY_FILES, TomlTable
 from keyhole.papers.field_types import (
     Checkpoint,
     MetricName,
@@ -180,12 +179,12 @@ class EntryProblem(TableModel):
     note: str = ""  # a sentence that describes the problem
     horizon: int
     checkpoints: list[int] | None = None  # by default evenly spread, as many as the scale says
-    problem: TomlTable  # as in a spec's table ``[problem]``
-    duration: TomlTable | None = None  # as in a spec
+    problem: entry_files.TomlTable  # as in a spec's table ``[problem]``
+    duration: entry_files.TomlTable | None = None  # as in a spec
     # the labels of the policies to run, in the order in which they are shown; by default all
     policies: Annotated[list[str], Field(min_length=1)] | None = None
     # parameters that replace a policy's own on this problem, by the policy's label
-    parameters: Annotated[dict[str, TomlTable], Field(default_factory=dict)]
+    parameters: Annotated[dict[str, entry_files.TomlTable], Field(default_factory=dict)]
 
 
 class RunSize(TableModel):
@@ -222,7 +221,7 @@ class Entry(TableModel):
     ratio_to: str | None = None  # a policy: the report also divides the other means by its mean
     scales: dict[str, RunSize]  # "quick" and "paper"
     problems: dict[str, EntryProblem]
-    policies: list[TomlTable]  # as in a spec's tables ``[[policy]]``, with labels
+    policies: list[entry_files.TomlTable]  # as in a spec's tables ``[[policy]]``, with labels
     parameter_figures: Annotated[list[ParameterFigure], Field(default_factory=list)]
     problem_figures: Annotated[list[ProblemFigure], Field(default_factory=list)]
     published: Annotated[list[PublishedValues], Field(default_factory=list)]
@@ -251,7 +250,7 @@ class Entry(TableModel):
         """The paper that the entry is about, one of `PAPERS`; empty if it is about no paper."""
         if self._file is not None:
             return ""
-        return ENTRY_FILES.get(self.name, "").rpartition("/")[0]
+        return entry_files.ENTRY_FILES.get(self.name, "").rpartition("/")[0]
 
     @classmethod
     def find(cls, identifier: str) -> Self:
@@ -378,7 +377,7 @@ class Entry(TableModel):
         names = {name.partition("[")[0] for name in (*self.metric_names, *self._file_metrics)}
         return any(metrics[name].detail for name in names & metrics.keys())
 
-    def _policies_of(self, problem: str) -> list[TomlTable]:
+    def _policies_of(self, problem: str) -> list[entry_files.TomlTable]:
         """Return the policies to run on a problem, with their parameters on this problem."""
         entry_problem = self.problems[problem]
         by_label = entry_files.policies_by_label(self.policies)

@@ -112,11 +112,15 @@ class _Dispatcher:
         most_blocks = _TASKS_PER_SLOT * capacity
         while (self._new_jobs or self._measured_jobs) and len(self._blocks_by_future) < most_blocks:
             job = (self._measured_jobs or self._new_jobs).popleft()
-            replications = job.take_next_block(self._choose_block_seconds(capacity))
+            seconds_left = self._rounds_left * self._seconds / max(self._rounds_done, 1)
+            seconds = max(_LEAST_SECONDS, seconds_left / (_TASKS_PER_SLOT * capacity))
+            replications = job.take_next_block(min(_BLOCK_SECONDS, seconds))
             if job.is_duration_known and job.remaining:
                 self._measured_jobs.appendleft(job)
             self._rounds_left -= job.rounds * len(replications)
-            plan_arguments = self._share_plan(job), self._versions, job.digest
+            if id(job.plan) not in self._shared_plans:
+                self._shared_plans[id(job.plan)] = self._cluster.share(pickle_plan(job.plan))
+            plan_arguments = self._shared_plans[id(job.plan)], self._versions, job.digest
             future = self._cluster.submit(run_task, *plan_arguments, job.label, replications)
             self._blocks_by_future[future] = job, replications
         return bool(self._new_jobs or self._measured_jobs or self._blocks_by_future)
@@ -144,16 +148,6 @@ class _Dispatcher:
         """Cancel all tasks and release all plans, since the cluster may serve other calls."""
         self._cluster.cancel(self._blocks_by_future)
         self._shared_plans.clear()
-
-    def _choose_block_seconds(self, capacity: int) -> float:
-        seconds_left = self._rounds_left * self._seconds / max(self._rounds_done, 1)
-        return min(_BLOCK_SECONDS, max(_LEAST_SECONDS, seconds_left / (_TASKS_PER_SLOT * capacity)))
-
-    def _share_plan(self, job: SimulationJob) -> object:
-        """Return a job's pickled plan as an argument of tasks."""
-        if id(job.plan) not in self._shared_plans:
-            self._shared_plans[id(job.plan)] = self._cluster.share(pickle_plan(job.plan))
-        return self._shared_plans[id(job.plan)]
 
     def _warn_without_workers(self, capacity: int) -> None:
         """Warn if the cluster has had no worker for a while, once until it has one again."""

@@ -15,6 +15,7 @@ from weakref import ref
 import numpy as np
 from numpy.typing import NDArray
 
+from keyhole import validation
 from keyhole.cached_property import cached_property
 from keyhole.contract.arm_names import ArmNames
 from keyhole.contract.kernel_compilation import CompiledClass, compiled_policy
@@ -36,17 +37,8 @@ from keyhole.play.learner_summary import describe_facts, describe_learner
 from keyhole.play.learning_from_log import int_column, learn_from_log
 from keyhole.play.study_vocabulary import StudyVocabulary, check_exclusion, list_excluded_arms
 from keyhole.text_formatting import count_text
-from keyhole.validation import (
-    DEFAULT_SEED,
-    Range,
-    check_integer,
-    check_names,
-    check_seed,
-    explain_memory_errors,
-    short_repr,
-)
 
-_REPLICATIONS: Final = Range(ge=0, lt=2**63)
+_REPLICATIONS: Final = validation.Range(ge=0, lt=2**63)
 _NUMBERED_ARM: Final = re.compile(r"\barm (\d{1,9})\b")
 
 
@@ -101,15 +93,15 @@ class Learner:
         policy: Policy,
         facts: Mapping[str, Any],
         *,
-        seed: int = DEFAULT_SEED,
+        seed: int = validation.DEFAULT_SEED,
         replication: int = 0,
         scale: tuple[float, float] = UNIT,
         interpreted: bool | None = None,
         arm_names: Sequence[Any] | None = None,
     ) -> None:
         # All arguments are checked before kernels are compiled, which takes seconds.
-        seed = check_seed(seed)
-        replication = check_integer("replication", replication, _REPLICATIONS)
+        seed = validation.check_seed(seed)
+        replication = validation.check_integer("replication", replication, _REPLICATIONS)
         self._interpreted = is_interpretation_requested(interpreted)
         self.scale = Scale.of(scale)
         known_quantities = policy.check_facts(policy.setting.to_unit(facts, self.scale))
@@ -117,7 +109,7 @@ class Learner:
             warnings.warn(text, stacklevel=3)
         self._names = self._check_arm_names(arm_names, known_quantities)
         if self._names is not None:
-            check_names("arms", self._names)  # warns of names that are probably mistakes
+            validation.check_names("arms", self._names)  # warns of names that are probably mistakes
         self._allocate(policy, known_quantities)
         # The first call of the compiled step turns seed and replication into a stream.
         self._rng[:] = seed, replication
@@ -133,7 +125,7 @@ class Learner:
         self._has_scale = self.scale != UNIT
         compiled = compiled_policy(type(policy))
         input_values = policy.numbers() | facts
-        with explain_memory_errors(f"{policy} with {', '.join(self._format_facts())}"):
+        with validation.explain_memory_errors(f"{policy} with {', '.join(self._format_facts())}"):
             self._memory, views = learner_step.make_memory(compiled, compiled.sizes(input_values))
         self._rng = self._memory[learner_step.STREAM : learner_step.STREAM + 2]
         # The cells of a memoryview (`data`) are read faster than those of an array.
@@ -210,12 +202,12 @@ class Learner:
         """Return a log's column of arms as numbers; it must be as long as `like`, if given."""
         if self._names is not None:
             arms = self._names.find_numbers(field, arms)
-        return int_column(field, arms, Range(ge=0, lt=self.facts["arms"]), like)
+        return int_column(field, arms, validation.Range(ge=0, lt=self.facts["arms"]), like)
 
     def _decision_text(self, decision: Mapping[str, Any]) -> str:
         """Return a decision, given by arrays, as text for messages."""
         return self._insert_arm_names(
-            ", ".join(f"{name} {short_repr(v.tolist())}" for name, v in decision.items())
+            ", ".join(f"{name} {validation.short_repr(v.tolist())}" for name, v in decision.items())
         )
 
     def _insert_arm_names(self, text: str) -> str:
@@ -363,10 +355,6 @@ class Learner:
             self._raise_error_of_code(learner_step.NOT_ASKED)
         self._run_step(learner_step.SET_OWNER)
 
-    def _require_no_pending_decision(self) -> None:
-        if self._has_pending_decision:
-            raise RuntimeError("tell must come first: a decision is waiting for its feedback")
-
     def _tell(self, feedback: float | None = None) -> None:
         """Have the policy learn feedback: one number, or the values in `_feedback`."""
         if feedback is None:
@@ -380,7 +368,8 @@ class Learner:
         The values have been checked. The last columns of the feedback may be left out if kernels do
         not read them.
         """
-        self._require_no_pending_decision()
+        if self._has_pending_decision:
+            raise RuntimeError("tell must come first: a decision is waiting for its feedback")
         with self._this_thread_as_owner():
             memory_before = self._memory.copy()
             try:
@@ -558,7 +547,11 @@ def _restore_learner(
 
 
 def make_learner(
-    policy: Policy, facts: Mapping[str, Any], *, seed: int = DEFAULT_SEED, replication: int = 0
+    policy: Policy,
+    facts: Mapping[str, Any],
+    *,
+    seed: int = validation.DEFAULT_SEED,
+    replication: int = 0,
 ) -> Any:
     """Return a learner of the policy's learner class, without tiered execution of its kernels."""
     return (policy.learner_class or Learner)(

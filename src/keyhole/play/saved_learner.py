@@ -192,7 +192,6 @@ def _parse_content(content: Mapping[str, Any]) -> SavedLearner:
         raise ValueError(
             f"stream must be two whole numbers below 2**64, got {validation.short_repr(stream)}"
         )
-    validation.check_flag("pending", content["pending"])
     arm_names = content.get("arm_names")
     if arm_names is not None:
         arm_names = tuple(map(_check_arm_name, validation.check_sequence("arm_names", arm_names)))
@@ -202,7 +201,7 @@ def _parse_content(content: Mapping[str, Any]) -> SavedLearner:
         parameters=dict(content["parameters"]),
         facts=dict(content["facts"]),
         rounds=validation.check_integer("rounds", content["rounds"], _ROUNDS),
-        pending=content["pending"],
+        pending=validation.check_flag("pending", content["pending"]),
         stream=np.array(stream, np.uint64),
         arrays={
             group: {name: _array_from_json(array) for name, array in arrays.items()}

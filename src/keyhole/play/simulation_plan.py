@@ -18,14 +18,13 @@ from keyhole.kernels.fingerprint import Kernel
 from keyhole.kernels.interpreted_mode import is_interpretation_requested
 from keyhole.metric import LAST_FEEDBACK_TIME, STOP_METRICS, Metric
 from keyhole.results.curves import Curves
-from keyhole.validation import Range
 
 _MOST_WORKERS: Final = 2**16
 MOST_CHECKPOINTS: Final = 100_000
 SpacingKind = Literal["linear", "log"]
 _CHECKPOINT_ENTRIES: Final = ("count", "spacing")
 # The allowed counts: pulls are counted in floats, which represent every integer up to 2**53.
-COUNTS: Final = Range(ge=1, le=2**53)
+COUNTS: Final = validation.Range(ge=1, le=2**53)
 
 
 class Duration(Protocol):
@@ -78,7 +77,7 @@ class SimulatedWorkers:
 
     def __post_init__(self) -> None:
         """Check the number of workers, the duration and the pending mode."""
-        validation.check_integer("workers", self.number, Range(ge=1, le=_MOST_WORKERS))
+        validation.check_integer("workers", self.number, validation.Range(ge=1, le=_MOST_WORKERS))
         if not (hasattr(self.duration, "draw") and hasattr(self.duration, "numbers")):
             raise TypeError(
                 "duration must be a distribution, such as keyhole.distributions.busy_times."
@@ -86,11 +85,6 @@ class SimulatedWorkers:
             )
         if self.pending is not None:
             validation.check_choice("pending", self.pending, PENDING_MODES)
-
-    @property
-    def has_no_effect(self) -> bool:
-        """Whether one worker takes a time of 1 for each decision, as if there were no workers."""
-        return self.number == 1 and self.duration is _UNIT_DURATION
 
     def check(self, policy: Policy, problem: Problem) -> None:
         """Refuse a setting, a policy or a problem that does not fit the workers."""
@@ -153,7 +147,7 @@ def check_checkpoints(
         "checkpoints", checkpoints, "a list of rounds, or a number of them as {'count': 50}"
     )
     rounds = tuple(
-        validation.check_integer(f"checkpoints[{i}]", c, Range(ge=1, le=horizon))
+        validation.check_integer(f"checkpoints[{i}]", c, validation.Range(ge=1, le=horizon))
         for i, c in enumerate(entries)
     )
     if not rounds:
@@ -181,7 +175,7 @@ def spaced_checkpoints(table: Mapping[str, Any], first: int, horizon: int) -> tu
     if "count" not in table:
         raise ValueError("checkpoints.count must be given")
     count = validation.check_integer(
-        "checkpoints.count", table["count"], Range(ge=1, le=MOST_CHECKPOINTS)
+        "checkpoints.count", table["count"], validation.Range(ge=1, le=MOST_CHECKPOINTS)
     )
     spacing = table.get("spacing", "linear")
     if validation.check_choice("checkpoints.spacing", spacing, get_args(SpacingKind)) == "linear":
@@ -262,7 +256,8 @@ class Plan:
         first = problem.fact("arms") if problem.setting.budgeted else 1
         if isinstance(workers, SimulatedWorkers):
             workers = dict.fromkeys(policies, workers)
-        if all(each.has_no_effect for each in workers.values()):
+        # One worker that takes a time of 1 for each decision plays as if there were no workers.
+        if all(each.number == 1 and each.duration is _UNIT_DURATION for each in workers.values()):
             workers = {}
         plan = cls(
             problem,

@@ -41,13 +41,12 @@ class DaemonThreadPool:
                 task = self._tasks.get_nowait()
             except Empty:
                 return
-            result: BaseException | None = None
+            # Every task must put a result, or `wait_for_next` would never return True.
             try:
                 task()
+                self._results.put(None)
             except BaseException as error:
-                result = error
-            # Every task must put a result, or `wait_for_next` would never return True.
-            self._results.put(result)
+                self._results.put(error)
 
     def wait_for_next(self, seconds: float) -> bool:
         """Wait until the next task ends, at most `seconds`; return whether all tasks have ended.

@@ -4,6 +4,7 @@ import math
 import warnings
 from bdb import BdbQuit
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from functools import partial
 from time import perf_counter
 from typing import Any, Final
@@ -15,12 +16,11 @@ from keyhole.contract.policy import Policy
 from keyhole.contract.problem import environment_inputs
 from keyhole.contract.state_arrays import FloatArray, IntArray
 from keyhole.drivers import engine, worker_simulation
-from keyhole.kernels import tiered_execution
 from keyhole.kernels.fingerprint import Kernel
 from keyhole.kernels.interpreted_mode import interpreted
 from keyhole.kernels.interpreter.error_explanation import OutOfBoundsError
 from keyhole.kernels.kernel_decorators import bounds_checked
-from keyhole.kernels.tiered_execution import TieredFunction, interpret_first
+from keyhole.kernels.tiered_execution import BUDGET, TieredFunction, interpret_first
 from keyhole.play.policy_trial import refuse_unnoticed_faults
 from keyhole.play.progress import Report
 from keyhole.play.simulation_plan import Plan, SimulatedWorkers
@@ -161,7 +161,7 @@ def compile_if_long(simulators: Sequence[EngineSimulator], replications: range) 
     for simulator, kernel in tiered_kernels:
         seconds = _time_interpreted_round(simulator, kernel, replications.start)
         estimated_seconds += seconds * len(replications) * int(simulator.checkpoints[-1])
-        if kernel.budget.used_seconds + estimated_seconds > tiered_execution.BUDGET:
+        if kernel.budget.used_seconds + estimated_seconds > BUDGET:
             break
     else:
         return
@@ -346,12 +346,10 @@ def measure_seconds_per_round(
         if elapsed >= (limit if rounds_done else _STUCK_SECONDS):
             raise _TimeIsUpError
 
-    try:
+    with suppress(_TimeIsUpError):
         while clock() - start < seconds:
             simulate_replications(plan, label, range(count), threads=threads, report=add_to_trace)
             rounds_before += count * rounds
-    except _TimeIsUpError:
-        pass
     return _extrapolate_seconds_per_round(trace, group_size * rounds)
 
 

@@ -125,21 +125,16 @@ class TruncatedNormal(SmoothDistribution):
         self.numbers = np.array(
             [*self.mean, self._deviation, self._slope * self._deviation, self._reward_deviation]
         )
-        # `_remaining_mass` integrates `density`, which divides by `_mass`: until the mass is known,
-        # the divisor is 1.
+        # The mass, the probability of a reward in [0, 1] and a consumption of at least 0, is the
+        # integral of `density`, which divides by it: until it is known, the divisor is 1.
         self._mass = 1.0
-        self._mass = self._remaining_mass()
-
-    def _remaining_mass(self) -> float:
-        """Return the probability of a reward in [0, 1] and a consumption of at least 0."""
         edges = np.unique(np.clip(self.landmarks(), 0.0, None))
-        mass = _integrate(self.density, edges, 20)
-        if mass < _LEAST_ACCEPTANCE:
+        self._mass = _integrate(self.density, edges, 20)
+        if self._mass < _LEAST_ACCEPTANCE:
             raise ValueError(
                 "mean and covariance must leave at least a thousandth of the mass where the reward "
-                f"lies in [0, 1] and the consumption is at least 0, got {mass:.2g}"
+                f"lies in [0, 1] and the consumption is at least 0, got {self._mass:.2g}"
             )
-        return mass
 
     def _standardise_range(self, x: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]:
         """Return the mean of the normal reward given `x`, and the z-scores of rewards 0 and 1."""
@@ -283,9 +278,6 @@ class CustomDistribution(CustomSampler, SmoothDistribution):
         self._density = density
         self._mean_reward = mean_reward
         self._landmarks = np.asarray(landmarks, np.float64).ravel()
-        self._check_trial_draws()
-
-    def _check_trial_draws(self) -> None:
         draws = self.trial_draws()
         for name, values, allowed in (
             ("reward", draws[:, 0], UNIT),
@@ -293,11 +285,8 @@ class CustomDistribution(CustomSampler, SmoothDistribution):
         ):
             for value in (values.min(), values.max()):
                 check_number(f"a {name} returned by draw", float(value), allowed)
-        self._check_density(draws[:, 1])
-
-    def _check_density(self, consumptions: FloatArray) -> None:
-        """Refuse a density whose integral up to the median of the draws is not near 1/2."""
-        median = float(np.median(consumptions))
+        # The integral of the density up to the median of the draws must be near 1/2.
+        median = float(np.median(draws[:, 1]))
         marks = self._landmarks[(self._landmarks > 0.0) & (self._landmarks < median)]
         edges = np.union1d(np.linspace(0.0, median, 2001), marks)
         share = _integrate(self.density, edges, 8)

@@ -187,9 +187,6 @@ def serve() -> None:
         if preparation is not None:
             preparation()
 
-    def call(frame: bytes) -> object:
-        return loaded_functions[0](pickle.loads(frame))
-
     with requests, channel.makefile("w") as answers:
         line, _ = evaluate(prepare, to_json_types)
         while True:
@@ -197,7 +194,7 @@ def serve() -> None:
             answers.flush()
             if not (frame := _read_frame(requests)):
                 return
-            line, _ = evaluate(partial(call, frame), to_json_types)
+            line, _ = evaluate(lambda: loaded_functions[0](pickle.loads(frame)), to_json_types)
 
 
 def _read_frame(requests: IO[bytes]) -> bytes:

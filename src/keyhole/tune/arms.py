@@ -15,7 +15,6 @@ from pathlib import Path
 from typing import Annotated, Any, Final, get_origin, get_type_hints
 
 from keyhole.runner import function_process_child
-from keyhole.runner.function_process_child import MARK, Answer, parse_answer
 from keyhole.spec_values.error_messages import check_entries
 from keyhole.validation import check_line, check_names, short_repr, suggestion
 
@@ -132,12 +131,12 @@ def function_command(
     return [sys.executable, "-P", str(Path(function_process_child.__file__)), json.dumps(request)]
 
 
-def parse_function_answer(output: bytes) -> Answer | None:
+def parse_function_answer(output: bytes) -> function_process_child.Answer | None:
     """Return the answer to a call of a function; None if its output has no valid answer."""
     # The last mark counts, since the function itself may have printed one before it. Without a mark
     # an empty line is parsed, which has no answer.
-    _, mark, tail = output.rpartition(MARK.encode())
-    answer = parse_answer(mark and tail.partition(b"\n")[0])
+    _, mark, tail = output.rpartition(function_process_child.MARK.encode())
+    answer = function_process_child.parse_answer(mark and tail.partition(b"\n")[0])
     if answer and (answer.failure or isinstance(answer.result, int | float)):
         return answer
     return None

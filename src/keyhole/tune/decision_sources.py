@@ -7,7 +7,6 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from pathlib import Path
 from threading import Lock
-from typing import Protocol
 
 from keyhole.study import Study
 from keyhole.tune.arms import Arm, Scalar
@@ -34,24 +33,6 @@ class PlannedTrial:
     parameters: dict[str, Scalar] | None = None
 
 
-class DecisionSource(Protocol):
-    """Source of the next runs, which learns from their outcomes; several threads call it."""
-
-    log: TrialLog  # of all trials so far
-
-    def ask(self) -> PlannedTrial | None:
-        """Return the next trial; None if nothing is left to be run.
-
-        Raises
-        ------
-        PendingDecisionError
-            If the next decision must wait for the outcome of a pending trial.
-        """
-
-    def tell(self, trial: PlannedTrial, record: TrialRecord) -> None:
-        """Record an outcome durably, then learn from it; an expired trial does not count."""
-
-
 class StudyDecisionSource:
     """A study that chooses from a list of commands; each command has its own order of instances."""
 
@@ -63,7 +44,13 @@ class StudyDecisionSource:
         self._lock = Lock()
 
     def ask(self) -> PlannedTrial:
-        """Return the next decision of the study, with the next instance of its arm."""
+        """Return the next decision of the study, with the next instance of its arm.
+
+        Raises
+        ------
+        PendingDecisionError
+            If the next decision must wait for the outcome of a pending trial.
+        """
         decision = self._study.ask()
         # The instance is taken now, not when the run is recorded: parallel runs of an arm must have
         # different instances.

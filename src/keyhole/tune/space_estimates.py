@@ -9,17 +9,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from keyhole.contract.state_arrays import FloatArray
+from keyhole.tune import run_time_model
 from keyhole.tune.arms import Scalar
 from keyhole.tune.model_search import ModelSearch, only_failed_mask
 from keyhole.tune.pair_estimates import Interval
 from keyhole.tune.recommendation import BestConfiguration, ConfigurationEstimate
-from keyhole.tune.run_time_model import (
-    DRAWS,
-    RunRows,
-    draw_normals_above,
-    normal_cdf,
-    posterior_sweeps,
-)
 
 _RUNNERS_UP: Final = 3
 _ROUNDING: Final = 1e-9
@@ -45,8 +39,8 @@ class SpaceEstimates:
 
     def __init__(
         self,
-        runs: RunRows,
-        own_runs: RunRows,
+        runs: run_time_model.RunRows,
+        own_runs: run_time_model.RunRows,
         features: FloatArray,
         search: ModelSearch,
         instance_count: int,
@@ -63,14 +57,14 @@ class SpaceEstimates:
                 [model.instance_effects[:instance_count] for model in swept_model.models],
                 [model.variance for model in swept_model.models],
             ]
-            for swept_model in posterior_sweeps(search.model, runs, features, rng)
+            for swept_model in run_time_model.posterior_sweeps(search.model, runs, features, rng)
         ]
         columns = (np.array(column) for column in zip(*draws, strict=True))
         self._effects, self._instance_effects, variances = columns
         self._deviations = np.sqrt(variances[:, :1])
         self._outcomes: dict[int, tuple[FloatArray, NDArray[np.bool_]]] = {}
         count = self._effects.shape[2]
-        weights = rng.standard_exponential((DRAWS, instance_count))
+        weights = rng.standard_exponential((run_time_model.DRAWS, instance_count))
         self._weights = weights / weights.sum(axis=1, keepdims=True)
         # If all outcomes are equal, the bootstrap has no width. If a share p of the population
         # succeeds, all n instances do with a chance of p^n. The lower end is the p for which this
@@ -152,11 +146,11 @@ class SpaceEstimates:
         log_times = means + self._deviations * self._rng.standard_normal(means.shape)
         is_failed = np.zeros(means.shape, bool)
         if all_means.shape[1] > 1:
-            is_failed = self._rng.random(means.shape) < normal_cdf(all_means[:, 1])
+            is_failed = self._rng.random(means.shape) < run_time_model.normal_cdf(all_means[:, 1])
         is_censored = np.zeros(means.shape, bool)
         is_given_up = runs["is_censored"] & ~runs["is_failed"]
         log_ends = np.where(runs["is_failed"], np.log(runs["seconds"]), runs["log_time"])
-        for draw in range(DRAWS):
+        for draw in range(run_time_model.DRAWS):
             # Of several runs on an instance, the last one in a random order is kept.
             order = self._rng.permutation(len(runs))
             instances = runs["instance"][order]
@@ -168,7 +162,7 @@ class SpaceEstimates:
             )
         deviations = np.broadcast_to(self._deviations, means.shape)[is_censored]
         bounds = (log_times[is_censored] - means[is_censored]) / deviations
-        draws = draw_normals_above(self._rng, bounds)
+        draws = run_time_model.draw_normals_above(self._rng, bounds)
         log_times[is_censored] = means[is_censored] + deviations * draws
         self._outcomes[configuration] = np.exp(log_times), is_failed
         return self._outcomes[configuration]

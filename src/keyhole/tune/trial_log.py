@@ -126,13 +126,10 @@ class TrialLog:
         self.by_id = {record.id: record for record in self.all if record.is_counted}
         self._file = path.open("ab")
         flush_folder(path.parent)  # fsync of the file does not make its directory entry durable
-        self._drop_incomplete_line()
-
-    def _drop_incomplete_line(self) -> None:
-        """Remove the last line if a killed process has written only a part of it."""
-        # Otherwise the next record would be appended to this part. The study was not told of the
-        # run, so its decision is pending and is run again.
-        data = self.path.read_bytes()
+        # The last line is removed if a killed process has written only a part of it: otherwise the
+        # next record would be appended to this part. The study was not told of the run, so its
+        # decision is pending and is run again.
+        data = path.read_bytes()
         complete_size = data.rfind(b"\n") + 1
         if complete_size < len(data):
             self._file.truncate(complete_size)

@@ -27,7 +27,6 @@ from keyhole.tune import saved_tune
 from keyhole.tune.arms import LOAD_SECONDS, Arm, function_command, is_in_function_process
 from keyhole.tune.cluster_executor import cluster_executors, is_local
 from keyhole.tune.decision_sources import (
-    DecisionSource,
     PlannedTrial,
     SpaceDecisionSource,
     StudyDecisionSource,
@@ -56,6 +55,9 @@ WORKERS: Final = Range(ge=1, le=1024)
 _WALL_FACTOR: Final = 10.0  # with clock "cpu": wall limit per second of CPU limit
 Progress = Callable[[TrialRecord], None]
 """Called with the record of every run that has ended."""
+
+DecisionSource = StudyDecisionSource | SpaceDecisionSource | ValidationPlan
+"""Chooses the next runs, and learns from their outcomes; several threads call it."""
 
 
 class CommandExecutor(Protocol):

@@ -14,7 +14,8 @@ import math
 import operator
 import sys
 from collections.abc import Callable, Iterable
-from typing import Any, Final, Self
+from functools import reduce
+from typing import Any, Final, Self, cast
 
 MASK: Final = (1 << 64) - 1
 _SIGN_BIT: Final = 1 << 63
@@ -146,8 +147,7 @@ def _load_c_function(name: str, argument_count: int = 1) -> Function:
     function = getattr(_LIBRARY, name)
     function.restype = ctypes.c_double
     function.argtypes = [ctypes.c_double] * argument_count
-    result: Function = function
-    return result
+    return cast(Function, function)
 
 
 def _make_errorless_function(name: str, argument_count: int = 1) -> Function:
@@ -413,9 +413,7 @@ minimum: Final = _make_python_extremum(operator.lt, min)
 
 def sum_values(values: Iterable[float], start: float = 0) -> float:
     """Return the sum; integers wrap at 64 bits."""
-    for value in values:
-        start = add(start, value)
-    return start
+    return reduce(add, values, start)
 
 
 def truncate_to_integer(value: float = 0) -> int:

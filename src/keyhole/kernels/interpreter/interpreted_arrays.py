@@ -241,13 +241,12 @@ def store(array: Array, index: Index, value: float) -> None:
 
 def reshape(array: Array, *shape: int | tuple[int, ...]) -> Array:
     """Return an array over the same memory with another shape."""
-    lengths: list[int] = []
-    for item in shape:
-        lengths.extend(item if isinstance(item, tuple) else (int(item),))
+    items = (item if isinstance(item, tuple) else (item,) for item in shape)
+    lengths = tuple(int(length) for item in items for length in item)
     cells: Cells = getattr(array, "cells", array)
     if math.prod(lengths) != len(cells):
         raise IndexError("index out of bounds: a shape for another number of entries")
-    return shape_array(cells, tuple(map(int, lengths)))
+    return shape_array(cells, lengths)
 
 
 def _flatten(array: Array) -> Array:

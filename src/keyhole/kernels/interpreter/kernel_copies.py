@@ -18,7 +18,6 @@ from keyhole.kernels.compiler_fork_locks import compiler_lock
 from keyhole.kernels.fingerprint import Chain, bare_copy, link_copy, make_reduced_module
 from keyhole.kernels.interpreted_mode import Kernel
 from keyhole.kernels.interpreter import arithmetic, interpreted_arrays
-from keyhole.kernels.interpreter.arithmetic import CASTS, LARGEST, UInt64
 from keyhole.kernels.interpreter.error_explanation import NotInterpretedError, explain_kernel_error
 from keyhole.kernels.interpreter.syntax_rewriter import HELPERS, rewrite_operators
 from keyhole.kernels.kernel_decorators import find_python_equivalent, returns_views
@@ -131,7 +130,7 @@ def _convert_referenced_value(value: object, chains: Iterable[Chain] = ()) -> ob
     if isinstance(value, np.generic):
         return _python_number(value)
     if type(value) is int:
-        return UInt64(value) if value > LARGEST else value
+        return arithmetic.UInt64(value) if value > arithmetic.LARGEST else value
     if isinstance(value, (*_PLAIN_TYPES, Enum)):
         return value
     return _python_equivalent_of(value)
@@ -140,7 +139,7 @@ def _convert_referenced_value(value: object, chains: Iterable[Chain] = ()) -> ob
 def _python_number(value: np.generic) -> object:
     """Return a number of NumPy as kernels see it."""
     if isinstance(value, np.uint64):
-        return UInt64(int(value))
+        return arithmetic.UInt64(int(value))
     return cast(object, value.item())
 
 
@@ -150,7 +149,7 @@ def _python_equivalent_of(value: object) -> object:
     name = getattr(value, "__name__", "")
     equivalents: Mapping[str, object] = {}
     if module_name.startswith("numba."):
-        equivalents = CASTS
+        equivalents = arithmetic.CASTS
         name = str(value)  # a type that is called to convert a number
     elif module_name == "math":
         equivalents = arithmetic.MATH

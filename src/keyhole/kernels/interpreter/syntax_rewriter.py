@@ -14,7 +14,6 @@ from types import CodeType
 from typing import Final, TypeVar
 
 from keyhole.kernels.interpreter import arithmetic, interpreted_arrays
-from keyhole.kernels.interpreter.arithmetic import LARGEST
 from keyhole.kernels.interpreter.error_explanation import NotInterpretedError
 from keyhole.kernels.interpreter.source_trees import compile_definition, find_definition
 
@@ -160,7 +159,7 @@ class _Rewriter(ast.NodeTransformer):
 
     def visit_Constant(self, node: ast.Constant) -> ast.expr:
         """Replace an integer above the largest int64 by a uint64."""
-        if isinstance(node.value, int) and node.value > LARGEST:
+        if isinstance(node.value, int) and node.value > arithmetic.LARGEST:
             return _call_node("to_uint64", [ast.Constant(node.value)], node)
         return node
 
@@ -224,7 +223,7 @@ def _split_subscript(node: ast.Subscript) -> tuple[ast.expr, ast.expr]:
 
 def _needs_rewriting(code: CodeType, wraps: bool) -> bool:
     """Return whether code may contain operations that differ in compiled code."""
-    if wraps and any(type(c) is int and c > LARGEST for c in code.co_consts):
+    if wraps and any(type(c) is int and c > arithmetic.LARGEST for c in code.co_consts):
         return True
     if any(isinstance(c, slice) for c in code.co_consts):  # from Python 3.14 on
         return True

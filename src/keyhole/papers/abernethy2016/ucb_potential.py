@@ -16,7 +16,6 @@ from pydantic import Field
 from keyhole.contract.state_arrays import FloatArray
 from keyhole.papers.claims import statistics
 from keyhole.papers.claims.claim import AnyClaim
-from keyhole.papers.claims.statistics import Finding, Results
 from keyhole.papers.field_types import MetricName, PolicyName, ProblemName
 from keyhole.play.simulation_plan import Plan
 from keyhole.results.estimate import format_estimate, mean_estimate
@@ -92,9 +91,9 @@ def regret_bound(policy: DeviationUCBPolicy, gaps: ArrayLike, *, horizon: int) -
 
 
 def potential_lemma(
-    results: Results, problem: ProblemName, policy: PolicyName, lemma: Literal[1, 2],
+    results: statistics.Results, problem: ProblemName, policy: PolicyName, lemma: Literal[1, 2],
     metrics: Annotated[list[MetricName], Field(min_length=1)],
-) -> Finding:  # fmt: skip
+) -> statistics.Finding:  # fmt: skip
     r"""Judge Lemma 1 or 2 with Hoeffding's width, at the horizon.
 
     Lemma 1: the mean of the regret less :math:`\Phi + 2 T \delta` is at most 0. Lemma 2: the mean
@@ -111,7 +110,7 @@ def potential_lemma(
         bounds = potential_bound(ucb_policy, pulls, horizon=horizon)
         values = result.values(policy, "regret")
         regret, bound, excess = map(mean_estimate, (values, bounds, values - bounds))
-        return Finding(
+        return statistics.Finding(
             statistics.judge_ranges([(excess, -np.inf, 0.0)]),
             f"regret {regret}, bound {bound}; difference {excess}",
             (
@@ -123,7 +122,7 @@ def potential_lemma(
     # The best arm, whose gap is 0, is left out.
     limit = regret_bound(ucb_policy, gaps[gaps > 0], horizon=horizon)
     mean = mean_estimate(potential(ucb_policy, pulls, horizon=horizon))
-    return Finding(
+    return statistics.Finding(
         statistics.judge_ranges([(mean, -np.inf, limit)]),
         f"potential {mean}, bound {format_estimate(limit, limit / 100)}",
         (statistics.number_of("potential", mean, at_most=limit),),

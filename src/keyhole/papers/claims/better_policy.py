@@ -30,7 +30,7 @@ def judge_ordering(
         curves, metric, [(policy, rival, t) for t in rounds for rival in others]
     )
     wins = sum(case.is_better for case in cases)
-    losses = sum(case.has_lost for case in cases)
+    losses = sum(case.is_worse or case.is_tied for case in cases)
     needed = statistics.least_count(at_least, len(cases))
     status = statistics.decide(supported=wins >= needed, contradicted=len(cases) - losses < needed)
     if len(cases) == 1:

@@ -99,7 +99,9 @@ class Claim(TableModel):
         """Return the verdict on the claim, given the results of every problem."""
         status, detail, numbers = self.judge(results)
         about = _format_titles([results[key].title for key in self.problem_keys])
-        if self.subject and not _contains_label(self.text, self.subject):
+        # Labels may contain each other: "us-2" does not name "us", nor does "UCB1" name "UCB".
+        label = rf"(?<![\w-]){re.escape(self.subject)}(?![\w-])"
+        if self.subject and not re.search(label, self.text):
             about = f"{self.subject} on {about}"
         # Problems are paired by replication, so the problem with the fewest replications counts.
         replications = min(results[key].curves.replications for key in self.problem_keys)
@@ -268,12 +270,6 @@ def _complete_cells(value: object, common: Mapping[str, object]) -> object:
     if isinstance(value, list):
         return [_complete_cells(item, common) for item in value]
     return {**common, **value} if isinstance(value, dict) else value
-
-
-def _contains_label(text: str, label: str) -> bool:
-    """Return whether a text contains a policy's label as a whole word."""
-    # Labels may contain each other: "us-2" does not name "us", nor does "UCB1" name "UCB".
-    return re.search(rf"(?<![\w-]){re.escape(label)}(?![\w-])", text) is not None
 
 
 def _format_titles(titles: Sequence[str]) -> str:

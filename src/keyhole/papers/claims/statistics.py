@@ -152,11 +152,6 @@ class Comparison:
         return self.p_value < LEVEL and self.lead < 0
 
     @property
-    def has_lost(self) -> bool:
-        """Whether `policy` is significantly worse, or tied: more replications would not help."""
-        return self.is_worse or self.is_tied
-
-    @property
     def evidence(self) -> float:
         """A number from -1, where `policy` is clearly worse, to 1, where it is clearly better."""
         return math.copysign(1.0 - self.gap.p_value, self.lead)

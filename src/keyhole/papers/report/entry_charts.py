@@ -8,7 +8,6 @@ from typing import Any, Final
 
 from keyhole.metric import Metric
 from keyhole.pages import figure_files
-from keyhole.pages.figure_files import FIGURE_KINDS
 from keyhole.pages.line_chart import Axis, ChartGrid, Curve, LineChart, ReferenceLine
 from keyhole.pages.matplotlib_chart import write_chart
 from keyhole.papers.claims.bounds import plan_bound
@@ -63,7 +62,7 @@ def problem_chart(outcome: JudgedEntry, problem: str, metric: str, id: str = "ch
         named=_choose_labels(outcome, means, curves.metric(metric)) if len(means) > 1 else (),
         bounds=bounds,
     )
-    files = [f"{problem}-{metric}.{suffix}" for suffix in FIGURE_KINDS]
+    files = [f"{problem}-{metric}.{suffix}" for suffix in figure_files.FIGURE_KINDS]
     return replace(chart, references=references, files=files)
 
 
@@ -90,7 +89,7 @@ def parameter_chart(outcome: JudgedEntry, declaration: ParameterFigure, stem: st
         caption=interval_caption(outcome.replications),
         title=declaration.title,
         named=_choose_labels(outcome, {key: end.value for key, end in last_means.items()}, metric),
-        files=[f"{stem}.{suffix}" for suffix in FIGURE_KINDS],
+        files=[f"{stem}.{suffix}" for suffix in figure_files.FIGURE_KINDS],
         among=[policy["label"] for policy in outcome.entry.policies],
     )
 
@@ -126,7 +125,7 @@ def ratio_chart(curves: Curves, problem: str, metric: str, denominator: str) -> 
         caption=f"Ratio of the means over {curves.replications:,} replications, with its 95 % "
         "interval (delta method, paired); left out where the mean in the denominator may be 0.",
         references=[ReferenceLine(value=1.0, label=f"as {denominator}")],
-        files=[f"{problem}-{metric}-ratio.{suffix}" for suffix in FIGURE_KINDS],
+        files=[f"{problem}-{metric}-ratio.{suffix}" for suffix in figure_files.FIGURE_KINDS],
         among=curves.labels,
     )
 

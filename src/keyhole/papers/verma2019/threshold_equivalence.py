@@ -9,7 +9,6 @@ from pydantic import Field
 from keyhole.contract.state_arrays import FloatArray
 from keyhole.papers.claims import statistics
 from keyhole.papers.claims.claim import AnyClaim
-from keyhole.papers.claims.statistics import Finding, Results
 from keyhole.papers.field_types import Checkpoint, PolicyName, ProblemName
 from keyhole.play.simulation_plan import Plan
 from keyhole.results.estimate import share_estimate
@@ -98,9 +97,9 @@ def allocation_equivalent(
 
 
 def best_allocation(
-    results: Results, metric: str, problem: ProblemName, policy: PolicyName,
+    results: statistics.Results, metric: str, problem: ProblemName, policy: PolicyName,
     at_least: Annotated[float, Field(ge=0, le=1)], round: Checkpoint | None = None,
-) -> Finding:  # fmt: skip
+) -> statistics.Finding:  # fmt: skip
     """Judge whether estimated thresholds lead to the best allocation, in a share of replications.
 
     They do if no estimate is too low and they are equivalent to the thresholds
@@ -113,7 +112,7 @@ def best_allocation(
     is_best = [_leads_to_best_allocation(result.problem, row) for row in np.transpose(table)]
     share = share_estimate(np.array(is_best, dtype=float))
     where = statistics.format_round(round)
-    return Finding(
+    return statistics.Finding(
         statistics.decide(supported=at_least <= share.low, contradicted=share.high < at_least),
         f"in {share.count:,} of {share.replications:,} replications {where}: {share}"
         f"{statistics.bracket_range(at_least, np.inf)}",

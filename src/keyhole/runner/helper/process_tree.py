@@ -99,13 +99,11 @@ def _scan_children(parent: int) -> list[str]:
 
 def read_proportional_size(process: Process) -> int:
     """Return the proportional set size of a process: its memory, with its share of shared pages."""
-    try:
-        with open(f"{_proc}/{process.pid}/smaps_rollup", "rb") as file:
-            for line in file:
-                if line.startswith(b"Pss:"):
-                    return int(line.split()[1]) * 1024
-    except OSError:  # the process has ended, or is of another user
-        pass
+    # An error means that the process has ended, or is of another user.
+    with suppress(OSError), open(f"{_proc}/{process.pid}/smaps_rollup", "rb") as file:
+        for line in file:
+            if line.startswith(b"Pss:"):
+                return int(line.split()[1]) * 1024
     return process.resident
 
 

@@ -83,7 +83,7 @@ class UsageMeter:
     def __init__(
         self, cpu: float | None, memory: int | None, read_cpu: Callable[[], float]
     ) -> None:
-        self._cpu_limit = cpu or math.inf
+        self.cpu_limit = cpu or math.inf
         self._memory_limit = memory or math.inf
         self.cpu = 0.0
         self.memory = 0
@@ -96,11 +96,7 @@ class UsageMeter:
 
     def is_over_limit(self) -> bool:
         """Return whether the CPU or memory limit is exceeded."""
-        return self.cpu > self._cpu_limit or self.memory > self._memory_limit
-
-    def lift_cpu_limit(self) -> None:
-        """Ignore the CPU limit from now on."""
-        self._cpu_limit = math.inf
+        return self.cpu > self.cpu_limit or self.memory > self._memory_limit
 
     def sample(self) -> None:
         """Measure all processes below this one, and set the time of the next sample."""
@@ -111,7 +107,7 @@ class UsageMeter:
         now = time.monotonic()
         self._interval = min(self._interval * _INTERVAL_GROWTH, _MAX_INTERVAL)
         # The nearer a limit, the sooner the next sample: all processors may be at work until then.
-        cpu_left = (self._cpu_limit - self.cpu) / (os.cpu_count() or 1)
+        cpu_left = (self.cpu_limit - self.cpu) / (os.cpu_count() or 1)
         memory_left = (self._memory_limit - self.memory) / _MAX_FILL_RATE
         wait = max(min(self._interval, cpu_left, memory_left), _MIN_INTERVAL)
         self.next_sample = now + max(wait, (now - start) / _MAX_SAMPLE_SHARE)
@@ -268,7 +264,7 @@ def supervise(
         def have_all_ended() -> bool:
             return children.has_main_ended() and not mechanism.count_left(main.pid)
 
-        meter.lift_cpu_limit()
+        meter.cpu_limit = math.inf
         # The main process has not been reaped: its PID is still the number of its group.
         with suppress(ProcessLookupError, PermissionError):
             os.killpg(main.pid, signal.SIGTERM)
