@@ -85,7 +85,7 @@ def _find_policy_jobs(name: str) -> list[compile_jobs.CompileJob]:
 
 
 def _explain_key(compile_it: Callable[[], object], keys: list[dict[str, str]]) -> dict[str, Any]:
-    """Return whether a kernel's code is cached, and what changed since code of it was cached.
+    """Return whether a kernel's code is cached; if not, what changed since code of it was cached.
 
     In the result, `changed` lists how the kernel's key differs from the most similar of the cached
     `keys` of this kernel. It is None if there is no such key.

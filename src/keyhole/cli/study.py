@@ -119,7 +119,7 @@ def delete(
 
 
 def open_study(storage: str, name: str, policy_names: list[str] | None) -> "Study":
-    """Open a study, whose policy may be one of the user's own, which `policy_names` names."""
+    """Open a study, whose policy may be one of the user's own policies, `policy_names`."""
     from keyhole.experiment.objects_from_spec import import_user_policies
     from keyhole.study import Study
 

@@ -184,7 +184,7 @@ class Consumption(Distribution):
 
 @lru_cache(maxsize=64)
 def _make_scaling_kernel(draw: Kernel, scaled_by: str) -> Kernel:
-    """Return a kernel that multiplies a draw with the factor of the reward, or of the arm.
+    """Return a kernel that multiplies a draw by the factor of the reward, or of the arm.
 
     `scaled_by` is "rewards" or "arms".
     """
