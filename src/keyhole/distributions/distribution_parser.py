@@ -115,9 +115,8 @@ def _choose_distribution(
     if distribution == "bernoulli":
         return Bernoulli
     if distribution == "beta":
-        allowed = validation.Range(ge=1e-6)
-        shape_sum = validation.check_number("concentration", concentration, allowed)
-        return lambda mean: Beta(mean * shape_sum, (1 - mean) * shape_sum)
+        total = validation.check_number("concentration", concentration, validation.Range(ge=1e-6))
+        return lambda mean: Beta(mean * total, (1 - mean) * total)
     checked_scale = validation.check_number("scale", scale, SCALE)
     return lambda mean: TruncatedNormal(mean, checked_scale)
 
