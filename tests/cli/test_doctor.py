@@ -102,7 +102,8 @@ def test_a_cache_that_is_empty_or_full(slow, monkeypatch, quiet_machine):
 def test_processors_that_are_not_to_be_had(slow, monkeypatch, quiet_machine):
     (quiet_machine / "cpu.max").write_text("250000 100000\n")
     assert_only(
-        slow, "allows 2.5 of 8 processors: more threads wait for each other; give --threads 2"
+        slow,
+        "a quota allows 2.5 of 8 processors: more threads wait for each other; give --threads 2",
     )
     (quiet_machine / "cpu.max").write_text("max 100000\n")
     assert slow() == []

@@ -175,9 +175,8 @@ def test_equal_rows_are_usual_where_times_do_not_say_the_second(tmp_path, row):
 
 def test_equal_numbers_are_usual_where_there_are_no_times(tmp_path):
     text = "arm,reward,consumption\na,1,1500000001\na,1,1500000001\n"
-    assert (
-        len(read(tmp_path, text, read_measured_runs_csv).rewards[0]) == 2
-    )  # a warning is an error
+    runs = read(tmp_path, text, read_measured_runs_csv)  # a warning is an error
+    assert len(runs.rewards[0]) == 2
 
 
 @pytest.mark.parametrize("worker", ["worker", "Annotator", "rater_id", "WorkerId"])
@@ -271,7 +270,7 @@ def test_a_row_without_a_reward_is_to_be_left_out(tmp_path, text):
 def test_runs_that_a_limit_may_have_ended_are_counted(tmp_path):
     path = tmp_path / "runs.csv"
     path.write_text("arm,reward,consumption\nslow,0.0,60\nslow,0,60.0\ngood,0.5,60\ngood,0,20\n")
-    with pytest.warns(UserWarning, match=r"consumed exactly their limit: 2; they count"):
+    with pytest.warns(UserWarning, match=r"exactly their limit: 2; they count as completed"):
         read_measured_runs_csv(path, limit=60)
 
 

@@ -116,7 +116,7 @@ def test_what_does_not_convert_is_known_when_its_time_is_over():
         (
             "shown_at,converted_at,arm\n2024-01-01T00:00,2024-01-02T00:00+00:00,a\n",
             "day",
-            "converted_at must have a time zone if, and only if, the times before it have one",
+            "converted_at must have a time zone if, and only if, the times read before it have",
         ),
         ("shown_at,converted_at,arm\n2024-01-02,,\n", "day", "arm must not be empty"),
         ("shown_at,converted_at,arm\n2024-01-02,\n", "day", "the row must have 3 fields, got 2"),

@@ -41,8 +41,8 @@ def test_a_run_that_was_ended_exceeds_the_limits_up_to_its_own():
         ("arm,reward,consumption\na,1,\n", "line 2: reward and consumption .* got reward alone"),
         ("arm,reward,consumption\na,,3\n", "both be empty for a run .* got consumption alone"),
         ("arm,reward,consumption\n", "at least one row must follow the header"),
-        ("arm,reward,consumption\na,1,2\na,,\n", "line 3: limit must be given for a run that was"),
-        ("arm,reward,consumption,limit\na,,,\n", "line 2: limit must be given for a run that was"),
+        ("arm,reward,consumption\na,1,2\na,,\n", "line 3: limit must be given for a censored run"),
+        ("arm,reward,consumption,limit\na,,,\n", "line 2: limit must be given for a censored run"),
         (
             "arm,reward,consumption,limit\na,1,2,1\n",
             "consumption must be at most the limit, 1, got 2",

@@ -56,7 +56,7 @@ def run_bench(
             progress=not quiet,
         )
     except (ValueError, FileNotFoundError) as error:
-        # `bench` names its argument; here it is an option of the same name.
+        # The error names an argument of `bench`, which is an option of the same name here.
         if str(error).startswith(("policies", "problems", "seed")):
             raise type(error)(f"--{error}") from error
         raise

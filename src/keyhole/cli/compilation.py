@@ -84,13 +84,13 @@ def _find_policy_jobs(name: str) -> list[compile_jobs.CompileJob]:
     return jobs
 
 
-def _explain_key(job: Callable[[], object], keys: list[dict[str, str]]) -> dict[str, Any]:
-    """Return whether a kernel's code is cached, and what changed since code of it was cached.
+def _explain_key(compile_it: Callable[[], object], keys: list[dict[str, str]]) -> dict[str, Any]:
+    """Return whether a kernel's code is cached; if not, what changed since code of it was cached.
 
     In the result, `changed` lists how the kernel's key differs from the most similar of the cached
     `keys` of this kernel. It is None if there is no such key.
     """
-    file = find_code_file(job)
+    file = find_code_file(compile_it)
     if file is None:
         raise ValueError("compiled code is not kept in files here; keyhole doctor says why")
     if file.path.exists():

@@ -119,7 +119,7 @@ def delete(
 
 
 def open_study(storage: str, name: str, policy_names: list[str] | None) -> "Study":
-    """Open a study; `policy_names` are policies of the user's own that it may have, `--policy`."""
+    """Open a study, whose policy may be one of the user's own policies, `policy_names`."""
     from keyhole.experiment.objects_from_spec import import_user_policies
     from keyhole.study import Study
 
@@ -127,7 +127,7 @@ def open_study(storage: str, name: str, policy_names: list[str] | None) -> "Stud
 
 
 def study_command(*examples: str, name: str | None = None) -> Callable[..., Any]:
-    """Return a decorator that makes a command of a function, which takes a study and options.
+    """Return a decorator that makes a command of a function of a study and options.
 
     In place of the study, the command takes its storage and its name. It also takes `--policy`.
     """

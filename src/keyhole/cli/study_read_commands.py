@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 app = commands.app
 """The commands of `keyhole.cli.study`, to which this module adds others."""
 
-_MOST_SHOWN_AT_END: Final = 5  # of a list of pending decisions; the middle is left out
+_SHOWN_AT_EACH_END: Final = 5  # pending decisions shown of a longer list
 _STOPPING_RULES: Final = {"stochastic": "BestArmStopping", "thresholding": "PerArmStopping"}
 _CAVEAT: Final = " (the study's means so far; the highest is likely too high, and the test longer)"
 Means = Annotated[str | None, Option(metavar="MEAN,...", help="Mean rewards you think possible.")]
@@ -105,9 +105,9 @@ def show(study: Any, as_json: AsJson = False) -> None:
         + ", expired: to ask again" * (decision.id in expired_set)
         for decision in pending
     ]
-    if (hidden_count := len(lines) - 2 * _MOST_SHOWN_AT_END) > 0:
+    if (hidden_count := len(lines) - 2 * _SHOWN_AT_EACH_END) > 0:
         note = f"... {hidden_count:,} more pending (all: --json)"
-        lines[_MOST_SHOWN_AT_END:-_MOST_SHOWN_AT_END] = [note]
+        lines[_SHOWN_AT_EACH_END:-_SHOWN_AT_EACH_END] = [note]
     for line in lines:
         typer.echo(line)
 

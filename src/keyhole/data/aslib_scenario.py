@@ -122,8 +122,8 @@ class Scenario:
                 )
             rewards = np.where(rewards > 0, self.quality, 0.0)
         run_limits = np.full(rewards.shape, self.cutoff) if self.limits is None else self.limits
-        # An instance with an unknown quality is left out for all solvers: they are compared on the
-        # same instances.
+        # An instance with a completed run of unknown quality is left out for all solvers: they are
+        # compared on the same instances.
         is_complete = ~np.isnan(rewards).any(axis=1)
         tables = (rewards, self.seconds / self.cutoff, run_limits / self.cutoff)
         solver_columns = zip(*(table[is_complete].T for table in tables), strict=True)

@@ -1,4 +1,4 @@
-"""Reader of users' CSV files: columns by name, fields as values, errors with file and line."""
+"""Reader of users' CSV files with named columns, whose errors name the file and the line."""
 
 import csv
 import io
@@ -118,8 +118,8 @@ def parse_number(
 ) -> float:
     """Return the finite number in a field; errors name its column.
 
-    Errors contain two texts: `reason`, why the field must be a number, such as ", since unit is a
-    number"; and `if_missing`, what to do with a row that has none.
+    In an error, `reason` says why there must be a number, such as ", since unit is a number". If
+    the field has no value, `if_missing` says what to do with the row.
 
     Examples
     --------
@@ -148,7 +148,7 @@ def parse_number(
 class DateParser:
     """Parser of the dates in one file, which turns them into seconds since 1970.
 
-    Either all dates of the file have a time zone or none has; without time zones they are in UTC.
+    Either all dates of the file have a time zone or none has; without time zones, UTC is assumed.
 
     Parameters
     ----------
@@ -186,8 +186,8 @@ class DateParser:
             self._has_zone = has_zone
         if has_zone != self._has_zone:
             raise ValueError(
-                f"{name} must have a time zone if, and only if, the times before it have one, "
-                f"got {text!r}"
+                f"{name} must have a time zone if, and only if, the times read before it have "
+                f"one, got {text!r}"
             )
         seconds = date.replace(tzinfo=date.tzinfo or UTC).timestamp()
         # Times up to a day from now are accepted. A time without a zone may be a local time up to
@@ -366,9 +366,9 @@ def read_rows(
 
     `identify` takes the same arguments as `add`, and returns the identity of a row: a value that
     should differ by row, or a false value for a row that may equal others, such as one that names
-    nobody. Messages call it `identity_name`. Rows that repeat an identity are refused if it
-    `is_key`. If not, they are accepted, and a warning counts them, and names the line of the first
-    repetition.
+    nobody. Messages call it `identity_name`. With `is_key`, rows that repeat an identity are
+    refused. Without it, they are accepted, and a warning counts them, and names the line of the
+    first repetition.
 
     Examples
     --------

@@ -71,7 +71,7 @@ def _file_reader(read: Callable[..., Any], *option_names: str) -> Callable[[str,
 
 _REWARDS: Final = "recorded rewards: a list for each arm, or a CSV file arm,reward"
 
-# By setting, added to its own factories; "samples" and "means" take the place of its own.
+# By setting. They are added to the setting's own factories; "samples" and "means" replace its own.
 PROBLEM_FACTORIES: Final[dict[str, dict[str, ProblemFactory]]] = {
     "stochastic": {
         "samples": replace(

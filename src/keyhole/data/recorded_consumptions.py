@@ -68,7 +68,7 @@ class MeasuredRuns:
         """Refuse runs of an arm that cannot have been measured."""
         rewards = self.rewards[arm]
         consumptions = self.consumptions[arm]
-        limits = self._checked_limits[arm]
+        limits = self._own_limits[arm]
         for name, values in (("consumptions", consumptions), ("limits", limits)):
             if len(values) != len(rewards):
                 raise ValueError(
@@ -89,7 +89,7 @@ class MeasuredRuns:
             validation.check_each(f"{name}[{arm}]", values, is_allowed, allowed)
 
     @property
-    def _checked_limits(self) -> tuple[FloatArray, ...]:
+    def _own_limits(self) -> tuple[FloatArray, ...]:
         assert self.limits is not None  # `__post_init__` has set it
         return self.limits
 
@@ -153,7 +153,7 @@ class MeasuredRuns:
         counts = np.zeros(gains.shape, np.int64)
         # A run with a large limit shows how it would have ended with each smaller one.
         for (arm, limit_index), _ in np.ndenumerate(gains):
-            is_informative = self._checked_limits[arm] >= grid[limit_index]
+            is_informative = self._own_limits[arm] >= grid[limit_index]
             consumptions = self.consumptions[arm][is_informative]
             rewards = self.rewards[arm][is_informative]
             is_done = consumptions <= grid[limit_index]
@@ -186,7 +186,7 @@ class MeasuredRuns:
         largest = float(validation.check_vector("limits", limits, validation.Range(gt=0)).max())
         replays = []
         for arm, name in enumerate(self.arms):
-            own_limits = self._checked_limits[arm]
+            own_limits = self._own_limits[arm]
             # Runs with a smaller limit are left out, whether they were censored or not. If only
             # the censored ones were left out, the arm would look faster than it is.
             is_informative = own_limits >= largest

@@ -1,4 +1,4 @@
-"""Recorded times, such as delivery times, as the problem of choosing an arm for a deadline."""
+"""Problems of choosing an arm that meets a deadline, made from recorded times of deliveries etc."""
 
 import csv
 import math

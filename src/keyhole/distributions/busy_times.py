@@ -1,4 +1,4 @@
-"""Distributions of durations: the time from a simulated worker's decision to its feedback."""
+"""Distributions of durations: how long a simulated worker takes from a decision to feedback."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -39,7 +39,7 @@ _KERNELS: Final[tuple[Kernel, ...]] = (draw_constant, draw_exponential, draw_par
 
 
 def capped_consumption(limit: float, consumption: float, exceeded: int) -> float:
-    """Return a run's consumption; if `exceeded` is 1, it was above the limit: return the limit."""
+    """Return a run's consumption, or its limit if that was exceeded (`exceeded` is 1)."""
     return limit if exceeded == 1 else consumption
 
 
@@ -155,7 +155,7 @@ class Scaled(Distribution):
         self.numbers = np.concatenate([[len(self.factors)], self.factors, self.of.numbers])
 
     def fits(self, problem: Problem) -> None:
-        """Refuse a problem whose number of arms differs from the number of factors by arm."""
+        """If the factors are by arm, refuse a problem with another number of arms than factors."""
         if self._scaled_by == "arms" and len(self.factors) != problem.arms:
             raise ValueError(
                 f"arms of the duration must be {problem.arms} factors, got {len(self.factors)}"
@@ -184,7 +184,7 @@ class Consumption(Distribution):
 
 @lru_cache(maxsize=64)
 def _make_scaling_kernel(draw: Kernel, scaled_by: str) -> Kernel:
-    """Return a kernel that multiplies a draw with the factor of the reward, or of the arm.
+    """Return a kernel that multiplies a draw by the factor of the reward, or of the arm.
 
     `scaled_by` is "rewards" or "arms".
     """

@@ -83,8 +83,9 @@ def combine_distributions(
         At least one.
     included : tuple of callable
         Kernels that the sampler has even if no distribution uses them. With the kernels of all
-        built-in distributions of a setting, one compiled environment serves all its problems. With
-        none, and with one kernel for all distributions, that kernel is the sampler.
+        built-in distributions of a setting, one compiled environment serves all problems with these
+        distributions. With none, and with one kernel for all distributions, that kernel is the
+        sampler.
 
     Returns
     -------

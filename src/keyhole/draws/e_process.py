@@ -13,7 +13,7 @@ as above .45 after 99.8, 27.1, 19.9, 18.8, 18.6, 18.6 or 18.6 pulls (beta reward
 2,000 runs), an arm of mean .5 after 1105, 231, 112, 86, 83, 82 or 82 pulls."""
 
 # Nodes and weights that integrate the wealth (`log_wealth`) over an interval of bets. Near an end,
-# the wealth may vanish as a power of the distance to the end, whose exponent may be below 1. So a
+# the wealth may vanish as a power of the distance to it, with an exponent below 1. So a
 # substitution clusters the nodes of Gauss and Legendre at both ends. With it, the logarithm of the
 # mean wealth is right to 1e-6 (measured).
 _POSITIONS: Final = (np.polynomial.legendre.leggauss(48)[0] + 1.0) / 2.0
@@ -30,10 +30,10 @@ _TINY: Final = 1e-300  # replaces smaller divisors; they are 0 if all rewards eq
 def add_to_histogram(histogram: Any, arm: int, reward: float) -> None:
     """Add a reward to an arm's row of the histogram.
 
-    A reward enters as weights at the two grid points next to it, whose sum is 1 and whose weighted
-    mean is the reward. Cell 0 of a row has the sum of the cells 1 to 19, which have the weights at
-    1/20, ..., 19/20. The weights at 0 and 1 follow from the row, the number of rewards and their
-    total (`weights_at_ends`). Rewards of 0 and 1 leave the row as it is.
+    A reward enters as weights at the two grid points next to it. The weights sum to 1, and the mean
+    of the two points by these weights is the reward. Cells 1 to 19 of a row have the weights at
+    1/20, ..., 19/20; cell 0 has their sum. The weights at 0 and 1 follow from the row, the number
+    of rewards and their total (`weights_at_ends`). Rewards of 0 and 1 leave the row as it is.
     """
     lower = int(reward * GRID)
     upper_weight = reward * GRID - lower
@@ -159,7 +159,9 @@ def log_mean_wealth(
 def log_evidence_above(
     histogram: Any, arm: int, pulls: float, total: float, null: float, floor: float
 ) -> float:
-    r"""Return the logarithm of the e-process against "mean <= null", or minus infinity below floor.
+    r"""Return the logarithm of the e-process against "mean <= null".
+
+    If the logarithm is below `floor`, the result may be minus infinity. The e-process is
 
     .. math:: E_n = c \int_0^{1/c} \prod_{t=1}^{n} \big(1 + b (x_t - c)\big) \, \mathrm{d}b
 

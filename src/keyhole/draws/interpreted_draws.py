@@ -1,7 +1,7 @@
 """Samplers in plain Python for interpreted mode, which draw the same bits as the kernels.
 
-They replace kernels with vector instructions, and kernels that would be slow in interpreted mode,
-where every operation on words makes a `UInt64` (`keyhole.kernels.interpreter.arithmetic`).
+They stand in for kernels that use vector instructions, and for kernels that would be slow in this
+mode, since every operation on words makes a `UInt64` (`keyhole.kernels.interpreter.arithmetic`).
 """
 
 import math
@@ -69,7 +69,7 @@ def normal(rng: ArrayView) -> float:
 
 
 def beta(rng: ArrayView, a: float, b: float) -> float:
-    """Draw from the beta distribution, without the fast path of compiled code."""
+    """Draw from the beta distribution without the fast path, which only pays in compiled code."""
     return float(_interpreted_sampler(samplers.beta_by_steps)(rng, a, b))
 
 

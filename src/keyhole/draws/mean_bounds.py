@@ -1,8 +1,8 @@
 """Kernels that compute bounds on a mean reward, by the Kullback-Leibler divergence or an e-process.
 
-An e-process is a sequence of numbers, one after each reward. It tests whether the mean lies on one
-side of a number, the *null*, such as "mean <= null". If the mean does lie on this side, the chance
-that the e-process ever reaches 1 / delta is at most delta, however often one looks.
+An e-process is a sequence of numbers, one after each reward. Large numbers are evidence against a
+hypothesis such as "mean <= null", in which the *null* is a number. If the hypothesis is true, the
+chance that the e-process ever reaches 1 / delta is at most delta, however often one looks.
 """
 
 import math
@@ -64,8 +64,8 @@ def log_mixture_evidence_above(total: float, pulls: float, null: float, floor: f
     minus the reward, and the null by one minus the null. The e-process is valid for all rewards in
     [0, 1]; if some lie between 0 and 1, `keyhole.draws.e_process` finds more evidence.
 
-    Two bounds of the logarithm are compared with the floor first, since the beta distribution takes
-    longer: :math:`(s - nc)^2 / (n c (1 - c))`, and the logarithm without the term ln P(Z > c).
+    Two upper bounds are compared with the floor first, since the beta distribution takes longer:
+    :math:`(s - nc)^2 / (n c (1 - c))`, and the logarithm without the term ln P(Z > c).
 
     Examples
     --------

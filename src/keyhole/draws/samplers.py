@@ -34,9 +34,9 @@ from keyhole.kernels.kernel_decorators import kernel, load_intrinsic, set_python
 # Where the tails begin when there are 256 strips (Marsaglia and Tsang 2000a).
 _NORMAL_EDGE: Final = 3.6541528853610088
 _EXPONENTIAL_EDGE: Final = 7.69711747013104972
-# Draws are by rejection from these means on, where it is faster. Measured, in ns: binomial at mean
-# 10, 58 by rejection and 52 by waiting, at 20, 43 and 77; Poisson at mean 10, 52 by rejection and
-# 30 by multiplication, at 20, 33 and 42. Hoermann's constants are valid for means of 10 and more.
+# From about these means on, draws by rejection are faster. Measured, in ns: binomial at mean 10, 58
+# by rejection and 52 by waiting, at 20, 43 and 77; Poisson at mean 10, 52 by rejection and 30 by
+# multiplication, at 20, 33 and 42. Hoermann's constants are valid for means of 10 and more.
 _BINOMIAL_REJECT_FROM: Final = 10.0
 _POISSON_REJECT_FROM: Final = 16.0
 _HALF_LOG_TWO_PI: Final = 0.5 * math.log(2.0 * math.pi)
@@ -217,9 +217,9 @@ def beta(rng: Stream, a: float, b: float) -> float:
     """
     if a >= 1.0 and b >= 1.0:
         # Mostly the first proposals of both gamma variates are surely accepted. There is no branch
-        # between the two, so that the processor works on both at once. If one is not, the stream is
-        # set back, and the same words are used step by step. New words would bias the result, since
-        # the value of a first proposal decides whether it is accepted.
+        # between the two, so that the processor works on both at once. If one is not surely
+        # accepted, the stream is set back, and the same words are used step by step. New words
+        # would bias the result, since the value of a first proposal decides whether it is accepted.
         start = rng[0]
         first = _gamma_by_first_proposal(rng, a)
         second = _gamma_by_first_proposal(rng, b)

@@ -81,7 +81,7 @@ class Metrics(CollectorRegistry):
         seconds = Histogram(
             "keyhole_request_seconds", "Time to answer", ["route"], registry=self, buckets=_BOUNDS
         )
-        # Cached, since to find a metric by its labels takes longer than to count.
+        # Cached, since finding a metric by its labels takes longer than counting.
         self.answers = cache(answers.labels)
         self.seconds = cache(seconds.labels)
         open_studies = Gauge("keyhole_open_studies", "Studies open now", registry=self)
@@ -237,8 +237,8 @@ async def _read_body(receive: Receive, max_size: int) -> bytearray:
     body = bytearray()
     size = 0
     message: Message = {"more_body": True}
-    # Of a body that is too long, the rest is read, too, but not kept: most clients send the whole
-    # body before they read the answer.
+    # A body that is too long is read on, but not kept: most clients send the whole body before they
+    # read the answer.
     while message.get("more_body") and size <= _MOST_READ * max_size:
         message = await receive()
         if message["type"] == "http.disconnect":
@@ -263,7 +263,7 @@ def _make_response(route: Route, result: object) -> Response:
 
 
 def _plain_value(value: Any) -> object:
-    """Return a value that JSON can hold for a number of NumPy, or for a mapping."""
+    """Return a number of NumPy as a Python number, and a mapping as a dict."""
     return value.item() if hasattr(value, "item") else dict(value)
 
 

@@ -7,7 +7,7 @@ import msgspec
 
 
 class JsonFormatter(logging.Formatter):
-    """Formatter that writes a record as lines of JSON: one for each of its `entries`, or just one.
+    """Formatter that writes a line of JSON for each of a record's `entries`, or one if it has none.
 
     Examples
     --------

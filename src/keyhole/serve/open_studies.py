@@ -52,7 +52,7 @@ class OpenStudies:
         """Call a function with a study, which stays open during the call; return the result."""
         async with self._slots:
             study = self._studies.get(name)
-            # If a study failed to open, it is opened again, since the failure may be over.
+            # If a study failed to open, it is opened again: the failure may have been temporary.
             if study is None or (study.opening.done() and not hasattr(study, "study")):
                 study = OpenStudy.open(self._storage, name, policies=self._policies)
                 study.opening = asyncio.ensure_future(self._open(name, study))

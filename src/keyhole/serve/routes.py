@@ -44,7 +44,7 @@ class Request:
     route : Route or None
         The route; None if no route has the path and the method.
     key : ApiKey
-        The key that the request is made with; `NOBODY` if none is needed, or none was accepted.
+        The key that gives the request its rights; `NOBODY` if none is needed, or none was accepted.
     body, query : object
         The body and the query, of the types that the route gives.
     """

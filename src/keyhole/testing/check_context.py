@@ -76,7 +76,7 @@ class CheckContext:
             seed=self.seed,
             threads=threads,
             details=True,
-            # Not the default, None, which interprets short simulations: compiled code is tested.
+            # With None, short simulations would be interpreted, and compiled code not be tested.
             interpreted=is_interpreted(),
         )
         return np.array([curves.values("it", metric)[-1] for metric in curves.metrics])

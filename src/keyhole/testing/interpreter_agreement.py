@@ -19,9 +19,9 @@ _MOST_PENDING = 2  # decisions that wait for feedback when the next is taken
 def interpreted_and_compiled_agree(subject: CheckContext) -> None:
     """Check that interpreted and compiled kernels write the same values, in every round.
 
-    The check plays a learner, a simulation, and a policy with pending decisions. Values differ, for
-    example, if an integer exceeds 64 bits, or if a variable is an integer in one branch and a float
-    in another. If something that the policy uses cannot be interpreted, there is only a warning.
+    The check plays a learner, a simulation, and a policy with pending decisions. Values may differ
+    if an integer exceeds 64 bits, or if a variable is an integer in one branch and a float in
+    another. If something that the policy uses cannot be interpreted, there is only a warning.
     """
     try:
         _compare_learners(subject)
@@ -85,7 +85,7 @@ def _compare_pending(subject: CheckContext, mode: str) -> None:
 
 
 def _make_both(make: Callable[[], Any]) -> list[Any]:
-    """Return what a function makes with compiled kernels, and what it makes with interpreted."""
+    """Return what a function makes with compiled kernels, and with interpreted ones."""
     results = []
     for is_interpreted in (False, True):
         with interpreted(is_interpreted):

@@ -51,7 +51,7 @@ class PolicyWithPending:
     def ask(
         self, environment: InteractiveEnvironment, pending_rows: Sequence[FloatArray]
     ) -> FloatArray:
-        """Decide while others are pending; return the row with the decision and its feedback."""
+        """Decide while other decisions are pending; return the row of decision and feedback."""
         for name, value in environment.observe().items():
             self._context_views[name][...] = value
         # The views of the context are in the cells, but the decision is taken on the copy.
@@ -73,7 +73,7 @@ class PolicyWithPending:
         self._run(self.copy, row, int(row[0]), 1, TELL)
 
     def try_tell(self, row: FloatArray, stream: Words) -> Words:
-        """Return the bits of the state after a row is told; then restore the state.
+        """Tell a row, and restore the state; return the bits that the state had in between.
 
         `stream` is the position in the policy's stream from which its update draws.
         """
@@ -111,7 +111,7 @@ def pending_modes(policy: Policy) -> Iterator[str]:
 
 
 def one_at_a_time_nothing_is_pending(subject: CheckContext) -> None:
-    """Check that no mode changes a decision if feedback always comes before the next decision."""
+    """Check that no `pending` mode changes a decision if feedback always precedes the next one."""
     expected_decisions, _ = subject.played
     for mode in pending_modes(subject.policy):
         policy = PolicyWithPending(subject, mode)

@@ -59,7 +59,7 @@ def parameters_round_trip(subject: CheckContext) -> None:
 
 def stays_within_its_arrays(subject: CheckContext) -> None:
     """Check that no kernel reads or writes beyond an array."""
-    # To compute the property, a game is played in which such an index raises an AssertionError.
+    # To compute the property, a game is played in which this raises an AssertionError.
     assert subject.first_nan is not None
 
 

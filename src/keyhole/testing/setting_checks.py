@@ -1,4 +1,4 @@
-"""Checks of settings, and of their vocabularies for studies: each tests a promise."""
+"""Checks that settings, and their vocabularies for studies, do what other code relies on."""
 
 import json
 import math
