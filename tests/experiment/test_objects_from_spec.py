@@ -171,7 +171,10 @@ def test_measured_runs_have_limits_of_their_own_or_one_for_all(folder):
     table |= {"penalty": {"function": "Power", "slope": 0.2}}
     assert make_problem(table, folder).gains.tolist() == from_file.gains.tolist()
     for value, message in [
-        ("cut-off.csv", "problem.measured: .*cut-off.csv, line 3: limit must be given for a run"),
+        (
+            "cut-off.csv",
+            "problem.measured: .*cut-off.csv, line 3: limit must be given for a censored run",
+        ),
         ({"file": "cut-off.csv", "limit": 0}, "problem.measured: limit must be above 0, got 0"),
         ({"file": "cut-off.csv", "unit": 5}, "problem.measured: each entry must be one of file, l"),
     ]:
