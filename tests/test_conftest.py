@@ -8,27 +8,27 @@ import pytest
 from hypothesis import settings
 
 from conftest import SLOW_TESTS
-from keyhole.kernels.interpreted_mode import is_interpretation_requested
+from keyhole.kernels.interpreted_mode import find_interpretation_request
 from tests.processes import python
 
 ROOT = Path(__file__).parents[1]
 
 MARKED = '''
 import pytest
-from keyhole.kernels.interpreted_mode import is_interpretation_requested
+from keyhole.kernels.interpreted_mode import find_interpretation_request
 
 pytestmark = pytest.mark.interpreted
 
 @pytest.fixture
 def found():
-    return is_interpretation_requested()
+    return find_interpretation_request()
 
 def test_marked(found):
-    assert found is is_interpretation_requested() is {marked}
+    assert found is find_interpretation_request() is {marked}
 
 @pytest.mark.compiled
 def test_an_exception(found):
-    assert found is is_interpretation_requested() is False
+    assert found is find_interpretation_request() is False
 
 def test_with_a_check(only_interpreted):
     from keyhole.testing import policy_checks, interpreter_agreement
@@ -38,7 +38,7 @@ def test_with_a_check(only_interpreted):
 def example():
     """Tell who runs it.
 
-    >>> is_interpretation_requested()
+    >>> find_interpretation_request()
     {marked}
     """
 '''
@@ -96,11 +96,11 @@ def test_there_are_no_examples_in_docstrings_of_tests_which_nobody_would_run():
 
 @pytest.mark.interpreted
 def test_this_one_is_interpreted(request):
-    assert is_interpretation_requested() is not request.config.getoption("--compiled")
+    assert find_interpretation_request() is not request.config.getoption("--compiled")
 
 
 def test_what_is_not_marked_is_compiled_unless_the_environment_says_otherwise():
-    assert is_interpretation_requested() is (os.environ["KEYHOLE_INTERPRET"] == "1")
+    assert find_interpretation_request() is (os.environ["KEYHOLE_INTERPRET"] == "1")
 
 
 def test_every_run_has_the_same_examples(request):

@@ -46,7 +46,7 @@ def fingerprint(state):
         "open": list(state.pending.items()),
         "returned": list(state.to_ask_again),
         "renewed": dict(state.rounds_when_asked_again),
-        "round": state.round and state.round.to_json(),
+        "round": state.study_round and state.study_round.to_json(),
         "policy": state.definition.to_bytes(),
         "mind": learnt,
     }

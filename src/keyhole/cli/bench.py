@@ -24,7 +24,7 @@ def run_bench(
     out: Out = None,
     scale: Annotated[str, Option(help="quick or paper.")] = "quick",
     problems: Annotated[
-        list[str] | None, Option(help="A name (with *), or tuning or judging; repeatable.")
+        list[str] | None, Option(help="Problem (with *) or part (tuning, judging); repeatable.")
     ] = None,
     policies: Annotated[list[str] | None, Option(help="Name or FILE.py:CLASS; repeatable.")] = None,
     seed: Annotated[int, Option(help="Seed of all random numbers.")] = 29,
@@ -117,7 +117,7 @@ def _print_standings(summaries: "Sequence[SituationSummary]") -> None:
 def _print_best(summaries: "Sequence[SituationSummary]") -> None:
     from keyhole.pages.notebook_html import text_table
 
-    head = ["setting", "problems", "best, by regret", "next"]
+    head = ["setting", "situation (part)", "best, by regret", "next"]
     rows = [
         [item.setting, f"{item.situation} ({item.part})", item.best.policy, item.runner_up]
         for item in summaries

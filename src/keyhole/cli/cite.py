@@ -21,7 +21,7 @@ EXAMPLES: Final = examples_epilog("keyhole cite", "keyhole cite LSA", "keyhole c
 RELEASED: Final = "2026-11-27"
 """The day of this version, as in CITATION.cff."""
 
-_ENTRY: Final = re.compile(r"^@\w+{(\w+),\n.*?^}$", re.MULTILINE | re.DOTALL)
+_BIBTEX_ENTRY: Final = re.compile(r"^@\w+{(\w+),\n.*?^}$", re.MULTILINE | re.DOTALL)
 _KEY: Final = re.compile(r"([a-z]+)(\d{4})([a-z]?)")
 _LETTERS: Final = str.maketrans({"ö": "oe", "ü": "ue", "ä": "ae", "-": ""})
 # Text between the first author and the year: names, "et al.", or a title and a conference.
@@ -46,7 +46,7 @@ def cite(
 def bibliography() -> dict[str, str]:
     """Return the BibTeX entries of the works that docstrings name, by key."""
     text = resources.files("keyhole").joinpath("references.bib").read_text(encoding="utf-8")
-    return {entry[1]: entry[0] for entry in _ENTRY.finditer(text)}
+    return {entry[1]: entry[0] for entry in _BIBTEX_ENTRY.finditer(text)}
 
 
 def cited_keys(text: str) -> list[str]:

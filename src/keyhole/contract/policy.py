@@ -60,7 +60,7 @@ def check_verdicts(cls: "type[Policy]") -> None:
             )
 
 
-def check_settled(policy: "Policy", state: Mapping[str, NDArray[Any]]) -> None:
+def check_saved_state(policy: "Policy", state: Mapping[str, NDArray[Any]]) -> None:
     """Refuse a state read from a file if it has verdicts that the policy cannot give."""
     if not policy.verdicts:
         return

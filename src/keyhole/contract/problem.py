@@ -25,8 +25,9 @@ class Environment:
     ``init`` prepares the state. ``observe`` returns the context, if the setting has one.
     ``respond`` returns the feedback to a decision. ``score(e, s, t, <report>, metrics)`` fills
     each of the class's `metrics` at a checkpoint, by name: ``metrics.regret[0] = s.regret[0]``, or
-    ``metrics.pulls[arm]`` for a metric of each arm. If a metric grows round by round, `respond`
-    sums it in the state. A policy learns nothing but the result of `respond`.
+    ``metrics.pulls[arm]`` for a metric of each arm. For <report> write the names of the values that
+    the setting's policies recommend. If a metric grows round by round, `respond` sums it in the
+    state. A policy learns nothing but the result of `respond`.
 
     An environment that declares ``horizon = int_input()`` knows how many rounds the run has.
     ``memory = int_input()`` is the same number, meant as a length of arrays.
@@ -50,12 +51,12 @@ class Environment:
         kernel_signatures.check_functions(cls, ENVIRONMENT_KERNELS, Environment, abstract=abstract)
         if not abstract:
             kernel_signatures.check_kernels(
-                cls, ENVIRONMENT_KERNELS, declared_fields(cls), cls.helpers, lambda name: ""
+                cls, ENVIRONMENT_KERNELS, declared_fields(cls), cls.helpers, remedy=lambda name: ""
             )
 
 
 def checked_metrics(environment: type[Environment]) -> tuple[Metric, ...]:
-    """Return the metrics of an environment, details last.
+    """Return the metrics of an environment; those that are kept on request only come last.
 
     Raises
     ------
@@ -80,7 +81,7 @@ ROUND_COUNT_NAMES: Final = ("horizon", "memory")
 """The names under which policies and environments get the number of rounds of a run.
 
 The horizon is a known quantity. The memory is the length of arrays with one entry for each round.
-Without a horizon the memory grows.
+In a learner without a horizon the memory grows.
 """
 
 

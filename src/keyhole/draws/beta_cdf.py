@@ -14,7 +14,8 @@ _SERIES_BELOW: Final = 0.1
 _EPSILON: Final = 2.0**-52
 # Replaces divisors that are almost 0 in Lentz's method.
 _TINY: Final = 1e-300
-# The continued fraction needs about sqrt(max(a, b)) terms: 1e6 for the largest shapes, 1e12.
+# The continued fraction needs about sqrt(max(a, b)) terms. Shapes are at most 1e12, which takes 1e6
+# terms.
 _MAX_TERMS: Final = 10_000_000
 
 
@@ -61,9 +62,9 @@ def log_beta_weight(x: float, a: float, b: float) -> float:
     differences of large logarithms by Stirling's series and deviances.
     """
     n = a + b
-    root = 0.5 * math.log(a / n * b) - _HALF_LOG_TWO_PI
+    log_root = 0.5 * math.log(a / n * b) - _HALF_LOG_TWO_PI
     corrections = _stirling_error(n) - (_stirling_error(a) + _stirling_error(b))
-    return root + corrections - (_deviance(a, n * x) + _deviance(b, n * (1.0 - x)))
+    return log_root + corrections - (_deviance(a, n * x) + _deviance(b, n * (1.0 - x)))
 
 
 @kernel

@@ -69,7 +69,7 @@ def normal(rng: ArrayView) -> float:
 
 
 def beta(rng: ArrayView, a: float, b: float) -> float:
-    """Draw from the beta distribution without the fast path, which only pays in compiled code."""
+    """Draw the variate of compiled `beta`, whose fast path gives the same and only pays there."""
     return float(_interpreted_sampler(samplers.beta_by_steps)(rng, a, b))
 
 

@@ -61,8 +61,8 @@ def interpreted(wanted: bool = True) -> AbstractContextManager[None]:
     return set_in_context(_interpreted, wanted)
 
 
-def is_interpretation_requested(argument: bool | None = None) -> bool | None:
-    """Return whether kernels are to be interpreted here; None if that is not specified.
+def find_interpretation_request(argument: bool | None = None) -> bool | None:
+    """Return whether interpreting kernels here is wanted; None if that is not specified.
 
     `argument` decides if it is given, else the context, else the environment variable.
 
@@ -83,7 +83,7 @@ def is_interpretation_requested(argument: bool | None = None) -> bool | None:
 
 
 def is_interpreted() -> bool:
-    """Return whether kernels are to be interpreted here.
+    """Return whether kernels are to be interpreted here; False if that is not specified.
 
     Raises
     ------
@@ -96,7 +96,7 @@ def is_interpreted() -> bool:
     ...     is_interpreted()
     True
     """
-    return is_interpretation_requested() is True
+    return find_interpretation_request() is True
 
 
 def interpret(owner: str, function: Kernel) -> Kernel:
@@ -145,8 +145,8 @@ class AtomicCall:
             If another thread was in a call when this process was forked.
         """
         with interpreted_call_lock():
-            # The fork did not wait for the end of a call in another thread. In this process, that
-            # call will never end.
+            # If the fork did not wait for the end of a call in another thread, that call never ends
+            # in this process.
             if self._calling_process not in (0, os.getpid()):
                 raise RuntimeError(
                     f"another thread was in the midst of a call of {self._owner} when this process "

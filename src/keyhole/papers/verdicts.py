@@ -178,7 +178,7 @@ def deciding_verdict(verdict: Verdict, all_verdicts: Mapping[str, Verdict]) -> V
 
 
 def deciding_verdicts(verdicts: Sequence[Verdict]) -> dict[str, Verdict]:
-    """Return, by the id of each verdict, the verdict that decides its statement."""
+    """Return, by the id of each verdict, the verdict that decides its statement (maybe itself)."""
     by_id = {verdict.id: verdict for verdict in verdicts}
     return {verdict.id: deciding_verdict(verdict, by_id) for verdict in verdicts}
 

@@ -19,14 +19,14 @@ from keyhole import validation
 from keyhole.cached_property import cached_property
 from keyhole.contract.arm_names import ArmNames
 from keyhole.contract.kernel_compilation import CompiledClass, compiled_policy
-from keyhole.contract.policy import Policy, check_settled, is_done, remaining_arms, settled_arms
+from keyhole.contract.policy import Policy, check_saved_state, is_done, remaining_arms, settled_arms
 from keyhole.contract.reward_units import UNIT, Scale
 from keyhole.contract.state_arrays import IntArray, copy_arm_entries
 from keyhole.drivers import learner_step
 from keyhole.kernels.fingerprint import Kernel
 from keyhole.kernels.interpreted_mode import (
+    find_interpretation_request,
     interpreted,
-    is_interpretation_requested,
     is_interpreted,
 )
 from keyhole.kernels.interpreter.error_explanation import OutOfBoundsError
@@ -102,7 +102,7 @@ class Learner:
         # All arguments are checked before kernels are compiled, which takes seconds.
         seed = validation.check_seed(seed)
         replication = validation.check_integer("replication", replication, _REPLICATIONS)
-        self._interpreted = is_interpretation_requested(interpreted)
+        self._interpreted = find_interpretation_request(interpreted)
         self.scale = Scale.of(scale)
         known_quantities = policy.check_facts(policy.setting.to_unit(facts, self.scale))
         if text := policy.caution(known_quantities, None):
@@ -475,7 +475,7 @@ class Learner:
         # arm out of range would become an index out of range when its feedback is told.
         if saved.pending and not (saved.rounds and self._run_step(learner_step.CHECK)):
             raise ValueError(f"the decision that waits for feedback is none that {policy} can take")
-        check_settled(policy, self.state)
+        check_saved_state(policy, self.state)
         self._check_restored()
         return self
 
@@ -526,7 +526,7 @@ class Learner:
             learner_class = policy.learner_class or Learner
             if not issubclass(learner_class, cls):
                 raise ValueError(f"it is of the setting {policy.setting.name!r}")
-            is_requested = is_interpretation_requested(interpreted)
+            is_requested = find_interpretation_request(interpreted)
             return _restore_learner(learner_class, policy, saved, True, is_requested)
         except saved_learner.DAMAGE_ERRORS as error:
             raise ValueError(f"{path} does not fit {saved.policy} as it is now: {error}") from error

@@ -70,7 +70,7 @@ def _open_display(seconds_between_lines: float) -> Iterator[ShowText]:
 
     columns = (BarColumn(), TextColumn("{task.description}", markup=False))
     with Progress(*columns, console=Console(stderr=True)) as display:
-        task = display.add_task("reading", total=1.0)
+        task = display.add_task("starting", total=1.0)
 
         def move_bar(text: str, share: float) -> None:
             display.update(task, completed=share, description=escape_controls(text))
@@ -228,6 +228,7 @@ class TotalProgress:
         Without this, cached results would never count, since they report no progress.
         """
         for key in [key for key in self._remaining if f"{key[0]}/".startswith(f"{location}/")]:
+            # The item is no longer among the remaining ones: no part of it is left to subtract.
             self._show_progress(self._remaining.pop(key), 0, 0.0)
 
     def update(self, location: str, label: str, rounds_done: int, total: int) -> str:
@@ -247,8 +248,8 @@ class TotalProgress:
     def _show_progress(self, item: WorkItem, rounds_done: int, expected_seconds: float) -> str:
         """Show the progress of all work, given that of the current item; return the time left.
 
-        `expected_seconds` is the expected duration of those rounds that were done here. If the item
-        is done, both numbers are 0, since it is no longer among the remaining items.
+        `expected_seconds` is the expected duration of those rounds that were done here. For an item
+        that is done, and so is no longer among the remaining items, both numbers are 0.
         """
         share = rounds_done / max(item.rounds, 1)
         work_left = sum(work.seconds for work in self._remaining.values()) - share * item.seconds

@@ -104,12 +104,12 @@ class SettingLearner(Learner):
 
     `ask`, `tell` and `recommend` take and return *words*: the form in which users give and see the
     values of the setting (`StudyVocabulary`). Arms are numbers from 0, or names if they have any. A
-    setting with other words, or whose feedback belongs to rounds (`Setting.by_round`), defines a
-    subclass. Its `ask` calls `decide` with the values of the context, and its `tell` calls `learn`
-    with the values of the feedback. A subclass that defines `ask`, `tell` or `recommend` takes no
-    names of arms, unless it sets ``names_arms = True`` and converts names, by
-    `vocabulary.arm_number` and `vocabulary.arms`. Between a decision and its feedback, `decide` and
-    `learn` refuse other threads.
+    setting with other words, or whose feedback belongs to the round in which it arrives and not to
+    a decision (`Setting.by_round`), defines a subclass. Its `ask` calls `decide` with the values of
+    the context, and its `tell` calls `learn` with the values of the feedback. A subclass that
+    defines `ask`, `tell` or `recommend` takes no names of arms, unless it sets ``names_arms =
+    True`` and converts names, by `vocabulary.arm_number` and `vocabulary.arms`. Between a decision
+    and its feedback, `decide` and `learn` refuse other threads.
 
     Examples
     --------
@@ -149,12 +149,16 @@ class SettingLearner(Learner):
         """
         values = self.vocabulary.parse_context(**context)
         all_words = self.vocabulary.format_decision(values, self._decide_or_repeat(values, exclude))
+        # These words have the context, too.
         context_words = self.vocabulary.format_context(values)
         decision = {name: word for name, word in all_words.items() if name not in context_words}
         return decision if len(decision) > 1 else next(iter(decision.values()))
 
     def tell(self, *unnamed: Any, **feedback: Any) -> None:
-        """Tell the feedback of the last decision: what `parse_feedback` takes after `decision`."""
+        """Tell the feedback of the last decision.
+
+        The arguments are those of `parse_feedback` beside `context` and `decision`.
+        """
         if self.vocabulary.round_class is not None:
             raise TypeError(
                 f"{type(self).__name__}.tell must be defined: in the setting "

@@ -83,15 +83,17 @@ def json_digest(content: object) -> str:
 
 
 def _policy_digest_parts(plan: Plan, policy: Policy) -> list[object]:
-    simulations = plan.list_simulations(policy)
-    facts = [rows_for_digest(plan.facts(policy, horizon)) for horizon, _ in simulations]
+    # A policy that knows its budget plays a simulation for each budget, which is then its horizon.
+    facts = [
+        rows_for_digest(plan.facts(policy, horizon)) for horizon, _ in plan.list_simulations(policy)
+    ]
     policy_parts: list[object] = [
         type(policy).__name__,
         rows_for_digest(policy.parameters()),
         rows_for_digest(policy.numbers()),
         facts,
     ]
-    if policy.verdicts:
+    if policy.verdicts:  # the policy can stop
         policy_parts.append(rows_for_digest({"wrong": plan.wrong_verdicts(policy)}))
     return policy_parts
 

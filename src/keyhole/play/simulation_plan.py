@@ -15,7 +15,7 @@ from keyhole.contract.policy import Policy
 from keyhole.contract.problem import ROUND_COUNT_NAMES, Problem, metrics_for
 from keyhole.contract.state_arrays import FloatArray
 from keyhole.kernels.fingerprint import Kernel
-from keyhole.kernels.interpreted_mode import is_interpretation_requested
+from keyhole.kernels.interpreted_mode import find_interpretation_request
 from keyhole.metric import LAST_FEEDBACK_TIME, STOP_METRICS, Metric
 from keyhole.results.curves import Curves
 
@@ -32,7 +32,10 @@ class Duration(Protocol):
 
     @property
     def draw(self) -> Kernel:
-        """The kernel ``draw(rng, numbers, ...)``; context, decision and feedback may follow."""
+        """The kernel ``draw(rng, numbers, ...)``; context, decision and feedback may follow.
+
+        It may leave out arguments.
+        """
 
     @property
     def numbers(self) -> FloatArray:
@@ -222,7 +225,9 @@ class Plan:
     checkpoints: tuple[int, ...]
     seed: int
     details: bool = False
+    """Whether to keep the metrics that are kept on request only."""
     checked: bool = False
+    """Whether to check every index of a kernel."""
     interpreted: bool = False
     interpret_uncompiled: bool = False
     """Whether Python may simulate short runs of policies that are not compiled yet."""
@@ -250,10 +255,11 @@ class Plan:
                 "problem must derive from keyhole.policy.Problem, got "
                 f"{validation.short_repr(problem)}"
             )
-        interpreted = is_interpretation_requested(interpreted)
+        interpreted = find_interpretation_request(interpreted)
         policies = label_policies(policies)
         horizon = validation.check_integer("horizon", horizon, COUNTS)
-        first = problem.fact("arms") if problem.setting.budgeted else 1
+        # The checkpoints of a budgeted setting are budgets, which allow a pull of each arm.
+        least_checkpoint = problem.fact("arms") if problem.setting.budgeted else 1
         if isinstance(workers, SimulatedWorkers):
             workers = dict.fromkeys(policies, workers)
         # One worker that takes a time of 1 for each decision plays as if there were no workers.
@@ -263,7 +269,7 @@ class Plan:
             problem,
             policies,
             horizon,
-            check_checkpoints(checkpoints, horizon, first),
+            check_checkpoints(checkpoints, horizon, least_checkpoint),
             validation.check_seed(seed),
             details,
             checked,
@@ -315,7 +321,7 @@ class Plan:
     def declared_metrics(self) -> tuple[Metric, ...]:
         """The declarations of the metrics, in the order of the names."""
         metrics = metrics_for(self.problem, details=self.details)
-        if any(policy.verdicts for policy in self.policies.values()):
+        if any(policy.verdicts for policy in self.policies.values()):  # a policy can stop
             metrics = (*metrics, *STOP_METRICS)
         return (*metrics, LAST_FEEDBACK_TIME) if self.workers else metrics
 

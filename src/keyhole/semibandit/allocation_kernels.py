@@ -113,19 +113,22 @@ def write_allocation(p: Facts, s: AllocationState, allocation: FloatArray) -> No
 
 
 def count_losses(
-    p: Facts, s: AllocationState, funded: FloatArray | IntArray, losses: FloatArray
+    p: Facts, s: AllocationState, allocation: FloatArray | IntArray, losses: FloatArray
 ) -> None:
-    """Count the losses of the arms with a 0 in `funded`, which were given nothing."""
+    """Count the losses of the arms with a 0 in `allocation`, which were given nothing.
+
+    `allocation` has the amounts, or is 1 for each funded arm.
+    """
     for arm in range(p.arms):
         # Only these rounds are a fair sample of an arm's losses, because an allocation may prevent
         # losses.
-        if funded[arm] == 0:
+        if allocation[arm] == 0:
             s.losses[arm] += losses[arm]
             s.clears[arm] += 1.0 - losses[arm]
 
 
 def format_second_phase(state: Mapping[str, Any]) -> str:
-    """Return a line that says that the search for thresholds is over."""
+    """Return a line that says that the search for thresholds, of `searched` rounds, is over."""
     return f"second phase, after {state['searched'][0]} rounds of search"
 
 

@@ -49,7 +49,7 @@ SETTING: Final = Setting(
 """Allocate the resource to the arms; observe a loss of 0 or 1 of each arm.
 
 The observed loss of an arm with a sufficient allocation is 0. The sum of an allocation, added up
-from arm 0 on, never exceeds the resource.
+from arm 0 on, never exceeds the resource. `keyhole.semibandit.Policy` explains the report.
 """
 
 

@@ -11,14 +11,15 @@ class StudyVocabulary(CoreVocabulary):
     """Vocabulary of a study: ``ask()`` returns an ``arm``, ``tell(id, reward)`` takes a reward."""
 
     def format_report(self, report: Mapping[str, Any], live: Sequence[int]) -> str:
-        """Return the name of the best arm; `live` has the numbers of the arms in use."""
+        """Return the name of the recommended arm; `live` has the numbers of the arms in use."""
         return cast(str, self.arms[live[int(report["best"].item())]])
 
 
 class Learner(ArmLearner):
     """Learner that returns the arm to pull next, and recommends the best one.
 
-    The method `learner` of a policy makes it: ``UCB1().learner(arms=10)``.
+    The method `learner` of a policy makes it: ``UCB1().learner(arms=10)``. The intervals that it shows
+    are valid at all times at once (`keyhole.confidence_sequences`).
 
     Examples
     --------

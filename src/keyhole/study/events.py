@@ -154,7 +154,7 @@ def _check_asked(state: "LogState", event: Row) -> None:
         numbers = state.decisions.excluded_arm_numbers(event.body)
         if not all(map(state.arms.is_in_use, numbers)) or pack_numbers(numbers) != excluded_bits:
             raise ValueError("excluded arms must be in use, and no zero byte may follow their bits")
-        if not set(numbers).isdisjoint(state.decisions.arm_numbers(state.row_of_event(event))):
+        if not set(numbers).isdisjoint(state.decisions.arm_numbers(state.decision_row(event))):
             raise ValueError("its decision must not be about an arm that it excludes")
 
 
@@ -234,7 +234,7 @@ def _require_pending(state: "LogState", event: Row) -> bytes:
 
 
 def _format_asked(state: "LogState", event: Row, decision_row: bytes) -> Words:
-    row = state.row_of_event(event)
+    row = state.decision_row(event)
     stream = [f"{number:016x}" for number in state.decisions.stream_of_event(event.body)]
     excluded = [state.arms.names[arm] for arm in state.decisions.excluded_arm_numbers(event.body)]
     # Tables and exports are made without `check_event`.

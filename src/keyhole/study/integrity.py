@@ -202,7 +202,7 @@ class _LogCheck:
         if event.key is not None:
             self._keys.add(event.key)
         if event.kind == events.ASKED:
-            self._rows_by_id[event.decision] = state.row_of_event(event)
+            self._rows_by_id[event.decision] = state.decision_row(event)
         elif event.kind in (events.TOLD, *_KINDS_WITH_ROW):
             self._told_ids.add(event.decision)
 

@@ -42,8 +42,8 @@ class EventFormatter:
     Attributes
     ----------
     state : LogState
-        The codecs, and all arms added so far, even if they were retired since; it holds no
-        decisions.
+        It converts the bodies of events, and knows all arms added so far, even if they were retired
+        since. Decisions are kept in `decision_rows` instead.
     decision_rows : dict of str to bytes
         The rows of all decisions so far, by the ids of the decisions.
     policies : tuple of Policy classes
@@ -93,6 +93,7 @@ class EventFormatter:
         row = Row(event_words["seq"], number, decision, key, float(event_words["at"]), b"")
         if number == events.POLICY_CHANGED:  # "head" has the new definition
             new_definition = json.dumps(event_words["head"]).encode()
+            # Refuses a definition that is not valid.
             Definition.from_bytes(new_definition, self.policies, ordered=False)
         event_kind = events.KINDS[number]
         body = event_kind.pack_body(self.state, event_words, self._decision_row(row))
@@ -112,7 +113,7 @@ class EventFormatter:
     def _remember_reference(self, event: Row) -> None:
         """Keep the decision or the arm of an event, since later events may refer to it."""
         if event.kind == events.ASKED:
-            self.decision_rows[str(event.decision)] = self.state.row_of_event(event)
+            self.decision_rows[str(event.decision)] = self.state.decision_row(event)
         elif event.kind == events.ARM_ADDED:
             self.state.arms.add(event.body.decode())
 
@@ -264,7 +265,8 @@ class Replay:
         The number of decisions, and the number of decisions that the other policy would have taken
         as well. Before each decision it has learnt all earlier feedback.
     decisions : pyarrow.Table
-        A row for each decision: ``decision``, ``round``, ``asked`` and ``would_ask``, as JSON.
+        A row for each decision: its id ``decision`` and its ``round``; as JSON, what was decided
+        (``asked``) and what the other policy would have decided (``would_ask``).
     """
 
     policy: Policy
@@ -284,19 +286,19 @@ def replay_policy(definition: Definition, rows: Iterable[Row]) -> Replay:
     rows = list(rows)
     if any(row.kind in (events.ARM_ADDED, events.ARM_RETIRED) for row in rows):
         definition.check_arms_change()
-    # The given policy learns the whole log: for this state, all changes of policy lie in the past.
+    # The given policy learns the whole log. The log's changes of policy are not applied, since the
+    # definition is said to be in force from the last event on.
     state = State(definition, rows[-1].seq if rows else 0, find_corrections(rows))
     columns: dict[str, list[object]] = {"decision": [], "round": [], "asked": [], "would_ask": []}
     for row in rows:
         events.check_event(state, row)
         if row.kind == events.ASKED:
-            asked_values = state.decisions.unpack_row(state.row_of_event(row))
-            excluded = state.decisions.excluded_arm_numbers(row.body)
-            body = state.decide(asked_values[0], row.at, excluded)
-            other_values = state.decisions.unpack_row(state.row_of_event(row._replace(body=body)))
+            context, decision = state.decisions.unpack_row(state.decision_row(row))
+            body = state.decide(context, row.at, state.decisions.excluded_arm_numbers(row.body))
+            other_values = state.decisions.unpack_row(state.decision_row(row._replace(body=body)))
             columns["decision"].append(row.decision)
             columns["round"].append(int(events.ROUND.unpack_from(row.body)[0]))
-            columns["asked"].append(json.dumps(state.vocabulary.format_decision(*asked_values)))
+            columns["asked"].append(json.dumps(state.vocabulary.format_decision(context, decision)))
             columns["would_ask"].append(json.dumps(state.vocabulary.format_decision(*other_values)))
         # The decision of the log is applied, not the decision of this policy.
         state.apply(row)

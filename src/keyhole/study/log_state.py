@@ -121,7 +121,7 @@ class DecisionRowCodec:
 
     Attributes
     ----------
-    size, event_size : int
+    row_size, event_size : int
         The number of bytes of a row, and of the body of a decision's event if no arms are excluded.
     """
 
@@ -132,8 +132,8 @@ class DecisionRowCodec:
         self.decision = ValuesCodec(setting.decision, sizes)
         self._arms = arms
         self._decision_begin = ROW_HEADER.size + self.context.size
-        self.size = self._decision_begin + self.decision.size
-        self.event_size = ROUND.size + self.size - ROW_HEADER.size + STREAM.size
+        self.row_size = self._decision_begin + self.decision.size
+        self.event_size = ROUND.size + self.row_size - ROW_HEADER.size + STREAM.size
         self._arm_cells = [cell for name in arm_fields for cell in self.decision.cell_range(name)]
         # Offsets are in bytes from the beginning of the decision.
         self._arm_offsets = [_CELL_BYTES * cell for cell in self._arm_cells]
@@ -297,7 +297,7 @@ class LogState:
             return 0
         return self.rounds - self.feedback_count - len(self.pending)
 
-    def row_of_event(self, event: Row) -> bytes:
+    def decision_row(self, event: Row) -> bytes:
         """Return the row of a decision from the event that handed it out."""
         (round_number,) = ROUND.unpack_from(event.body)
         cells = self.decisions.cells_of_event(event.body)
@@ -305,7 +305,7 @@ class LogState:
 
     def split_late_body(self, body: bytes) -> tuple[bytes, bytes]:
         """Return the row and the feedback in the body of a correction or of late feedback."""
-        return body[: self.decisions.size], body[self.decisions.size :]
+        return body[: self.decisions.row_size], body[self.decisions.row_size :]
 
     def corrected_feedback(self, id: str | None, feedback: bytes) -> bytes:
         """Return a decision's feedback as last corrected; without a correction, `feedback`."""
@@ -340,7 +340,7 @@ class LogState:
         asks_again = self.definition.rule.on_timeout == "ask_again"
         match event.kind:
             case events.ASKED:
-                self.add_decision(id, self.row_of_event(event))
+                self.add_decision(id, self.decision_row(event))
             case events.TOLD:
                 row = self.remove_pending(id)
                 self.learn(event, row, self.corrected_feedback(id, event.body))

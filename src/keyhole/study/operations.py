@@ -191,7 +191,7 @@ def ask(
     cells = state.decisions.cells_of_event(body)
     _run_setting_code(state, state.checker.check_decision_format, cells)
     transaction.write(events.ASKED, id, body, key, metadata)
-    return make_decision(state, id, state.row_of_event(transaction.events[-1]))
+    return make_decision(state, id, state.decision_row(transaction.events[-1]))
 
 
 def run_each(transaction: Transaction, calls: Iterable[Call]) -> list[Any]:
@@ -272,7 +272,7 @@ def _find_decision_row(transaction: Transaction, id: str) -> bytes:
     """Return the row of a decision, pending or not."""
     first_event = _find_events(transaction, id)[0]
     # A pending decision that was handed out again has a later time than its first event.
-    return transaction.state.pending.get(id) or transaction.state.row_of_event(first_event)
+    return transaction.state.pending.get(id) or transaction.state.decision_row(first_event)
 
 
 def make_decision(state: State, id: str, row: bytes) -> Decision:
@@ -298,7 +298,7 @@ def find_record(transaction: Transaction, decision: str | Decision) -> DecisionR
     id = _id_of_decision(decision)
     decision_events = _find_events(transaction, id)
     last_event = decision_events[-1]
-    row = state.pending.get(id) or state.row_of_event(decision_events[0])
+    row = state.pending.get(id) or state.decision_row(decision_events[0])
     status = events.KINDS[last_event.kind].name
     feedback = None
     settled_at = None
@@ -441,7 +441,7 @@ def tell(
         transaction.write(events.TOLD, id, pack_feedback(state, row, unnamed, feedback))
         return
     decision_events = _find_events(transaction, id)
-    row = state.row_of_event(decision_events[0])
+    row = state.decision_row(decision_events[0])
     body = pack_feedback(state, row, unnamed, feedback)
     told_body = _find_told_feedback(state, decision_events)
     if told_body == body:  # no error: the answer to the first call may have been lost
@@ -499,7 +499,7 @@ def correct(
             "correct needs a policy that can learn from decisions of others (off_policy), got "
             f"{policy}: with other feedback it would have taken other decisions since then"
         )
-    row = state.row_of_event(decision_events[0])
+    row = state.decision_row(decision_events[0])
     body = pack_feedback(state, row, unnamed, feedback)
     if body != told_body:
         transaction.write_change(events.CORRECTED, id, row + body)

@@ -5,7 +5,7 @@ import json
 import struct
 from typing import Final
 
-from keyhole.contract.policy import check_settled
+from keyhole.contract.policy import check_saved_state
 from keyhole.play.saved_learner import DAMAGE_ERRORS
 from keyhole.study.definition import Definition, JsonObject, Policies
 from keyhole.study.state import PolicyState, State
@@ -25,7 +25,7 @@ def make_snapshot(state: State) -> bytes:
         "told": state.feedback_count,
         "arms": state.arms.names,
         "live": state.arms.numbers_in_use.tolist(),
-        "round": state.round and state.round.to_json(),
+        "round": state.study_round and state.study_round.to_json(),
         "facts": state.policy_state.sizes,
         "digest": state.policy_state.kernel_digest,
         "open": list(state.pending),
@@ -73,8 +73,8 @@ def _restore_state(
     state.arms.restore(fields["arms"], fields["live"])
     state.policy_state = PolicyState(state.definition, state.definition.facts | fields["facts"])
     state.policy_state.restore(policy_bytes)
-    check_settled(state.definition.policy, state.policy_state.state)
-    row_size = state.decisions.size
+    check_saved_state(state.definition.policy, state.policy_state.state)
+    row_size = state.decisions.row_size
     pending_rows = [rows[offset : offset + row_size] for offset in range(0, len(rows), row_size)]
     for row in pending_rows:
         state.checker.check_pending_row(row)
@@ -82,8 +82,8 @@ def _restore_state(
     state.to_ask_again = dict.fromkeys(fields["returned"])
     state.rounds_when_asked_again = fields["renewed"]
     state.awaiting_feedback = {id: None for id in state.pending if id not in state.to_ask_again}
-    if state.round is not None:
-        state.round.restore(fields["round"])
+    if state.study_round is not None:
+        state.study_round.restore(fields["round"])
 
 
 def _refuse_impossible_sizes(state: State, fields: JsonObject) -> None:
@@ -92,8 +92,8 @@ def _refuse_impossible_sizes(state: State, fields: JsonObject) -> None:
         check_integer(name, fields[name], Range(ge=0, le=2**53))
     sizes = fields["facts"]
     expected_sizes = state.policy_state.sizes | {"arms": len(fields["live"])}
-    if state.round is not None:
-        for name, max_size in state.round.longest_arrays(fields["told"]).items():
+    if state.study_round is not None:
+        for name, max_size in state.study_round.longest_arrays(fields["told"]).items():
             size_range = Range(ge=expected_sizes[name], le=max_size)
             expected_sizes[name] = check_integer(name, sizes[name], size_range)
     if sizes != expected_sizes:

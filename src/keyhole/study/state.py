@@ -301,9 +301,9 @@ class State(LogState):
         # Feedback that is imputed from the age of a run or from random numbers differs between
         # calls and processes, so it is imputed again for every decision.
         self._always_reimputes = bool(definition.time_unit) or self.draws_to_learn
-        self.round: StudyRound | None = None
+        self.study_round: StudyRound | None = None
         if learns and self.vocabulary.round_class is not None:
-            self.round = self.vocabulary.round_class(self.vocabulary, definition.policy)
+            self.study_round = self.vocabulary.round_class(self.vocabulary, definition.policy)
 
     def guard_allows(self, row: bytes, *, may_be_retired: bool) -> bool:
         """Return whether the setting allows a decision.
@@ -366,11 +366,13 @@ class State(LogState):
 
     def _end_round(self) -> None:
         """Let the policy learn the round that has ended, in settings that learn by round."""
-        if self.round is None:
+        if self.study_round is None:
             return
         policy_state = self.policy_state
         try:
-            feedback = self.round.end(policy_state.facts, policy_state.state, self.feedback_count)
+            feedback = self.study_round.end(
+                policy_state.facts, policy_state.state, self.feedback_count
+            )
             if feedback is not None:
                 self.policy_state = policy_state.with_facts(feedback.facts)
                 self.policy_state.learn_round(self.rounds, feedback)
@@ -393,8 +395,9 @@ class State(LogState):
         super().learn(event, row, feedback)
         if not self.learns:
             return
-        if self.round is not None:
-            self.round.add_feedback(*self.decisions.unpack_row(row), self.feedback.unpack(feedback))
+        if self.study_round is not None:
+            values = self.feedback.unpack(feedback)
+            self.study_round.add_feedback(*self.decisions.unpack_row(row), values)
         elif (policy_row := self.decisions.with_positions(row)) is not None:
             self._batch.append((policy_row + feedback[: self.feedback.learnt_size], event.seq))
             if len(self._batch) == MAX_BATCH_SIZE:
@@ -464,8 +467,8 @@ class State(LogState):
         # If `_must_reimpute`, all pending decisions are imputed anew, this one included.
         if not self._must_reimpute:
             self._rows_not_imputed.append(row)
-        if self.round is not None:
-            self.round.begin(*self.decisions.unpack_row(row))
+        if self.study_round is not None:
+            self.study_round.begin(*self.decisions.unpack_row(row))
 
     def remove_pending(self, id: str) -> bytes:
         """Remove a pending decision and return its row."""
@@ -490,13 +493,13 @@ class State(LogState):
 
     def check_sum(self, values: Values) -> None:
         """Refuse anonymous feedback that is impossible at this time."""
-        if self.round is not None:
-            self.round.check_sum(values, self.rounds)
+        if self.study_round is not None:
+            self.study_round.check_sum(values, self.rounds)
 
     def add_sum(self, body: bytes) -> None:
         """Add anonymous feedback to the round."""
-        if self.round is not None:
-            self.round.add_sum(self.sums.unpack(body))
+        if self.study_round is not None:
+            self.study_round.add_sum(self.sums.unpack(body))
         self._must_reimpute = True
 
     def prepare_arms_change(self) -> None:

@@ -1,4 +1,4 @@
-"""The argument of the checks of a policy or problem: both, with methods that play them."""
+"""The argument of each check: a policy and a problem, with methods that play them."""
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
@@ -85,7 +85,7 @@ class CheckContext:
     def metrics(self) -> tuple[str, ...]:
         """The names of the metrics that `simulate_metrics` returns."""
         metrics = list(metrics_for(self.problem, details=True))
-        if self.policy.verdicts:
+        if self.policy.verdicts:  # the policy can stop
             metrics += STOP_METRICS
         return tuple(metric.name for metric in metrics)
 

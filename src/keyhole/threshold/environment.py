@@ -24,7 +24,7 @@ from keyhole.threshold.setting import SETTING
 DRAWN, STAGED, CYCLIC, LISTED = range(4)
 """Kinds of sequences of thresholds: drawn independently, in stages, in permutations, or listed."""
 
-# An error is a miss if it is at least a width that errors reach with at most this probability.
+# By an inequality, an error reaches a width with at most this probability. If it does, it is a miss.
 _MISS_PROBABILITY: Final = 0.05
 
 
@@ -33,10 +33,12 @@ class ThresholdEnvironment(SampledEnvironment, Environment, abstract=True):
 
     The random numbers are common to all policies: the n-th pull of an arm reads the stream from a
     position that only the arm and n determine, so its sample is the same for every policy.
-    Thresholds are drawn as if from one more arm, so they are the same for every policy, too.
+    Thresholds are drawn as if from one more arm, so they are the same for every policy, too. Levels
+    are the possible thresholds 1, 2, ..., `levels`.
     """
 
     setting = SETTING
+    # `drawn` says how charts show a metric.
     metrics: ClassVar[tuple[Metric, ...]] = (
         REGRET,
         Metric("wrong_best", "levels with a wrong best arm"),
@@ -129,7 +131,10 @@ class ThresholdEnvironment(SampledEnvironment, Environment, abstract=True):
         e, s: State, t: int, best: IntArray, settled: IntArray, survival: FloatArray,
         support: FloatArray, metrics: Any,
     ) -> None:  # fmt: skip
-        """Write the regret, the samples, and the errors of the policy's recommendation."""
+        """Write the regret, the samples, and the errors of the policy's recommendation.
+
+        `support` is the sample size of each estimate in `survival`.
+        """
         wrong_best = settled_levels = wrong_settled = 0.0
         for j in range(e.levels):
             wrong_best += e.loss[best[j], j] > 0.0

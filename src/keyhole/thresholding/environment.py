@@ -80,6 +80,7 @@ class RewardEnvironment(SampledEnvironment, Environment, abstract=True):
 class FiniteSampleEnvironment(RewardEnvironment):
     """Environment that draws recorded rewards without replacement.
 
+    `numbers` has all recorded rewards, arm by arm: see `SampledEnvironment`.
     An arm whose rewards are used up returns their mean. The empirical mean of the arm already
     equals it, and so does not change any more.
     """
@@ -92,8 +93,8 @@ class FiniteSampleEnvironment(RewardEnvironment):
         """Pulls of each arm, the sum of all rewards, and the order of the samples."""
 
         stack = int_array("length")
-        """The positions of all samples in `numbers`, arm by arm. Of each arm the first are those
-        that were drawn, in the order of their draws."""
+        """The positions of all samples in `numbers`, arm by arm. Within an arm, the samples that
+        were drawn come first, in the order of their draws."""
 
     def init(e, s: State) -> None:
         """Leave all samples in the order in which they were recorded."""

@@ -116,6 +116,7 @@ class Problem(RewardProblem):
         self._without_replacement = all(
             isinstance(distribution, ReplayOnce) for distribution in self.distributions
         )
+        # `numbers` has the recorded rewards of all arms.
         self.rounds = len(self._sampler.truth()["numbers"]) if self._without_replacement else None
         gold = order_by_name("gold", gold, self.arm_names)
         self._gold = None if gold is None else _parse_gold(gold, self.arms)
@@ -318,6 +319,7 @@ PROBLEM_FACTORIES: Final = {
         "the mean reward of each arm; running means are compared with Lemma 19 of Tao et al.",
         BoundCoverageProblem,
     ),
+    # A spec cannot give `gold`.
     "samples": ProblemFactory(
         "recorded rewards: a list for each arm", Problem.replay, excluded=("gold",)
     ),

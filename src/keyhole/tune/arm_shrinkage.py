@@ -21,19 +21,21 @@ _TINY: Final = 1e-9
 _MAX_EXPONENT: Final = 700.0  # exp() overflows above 709.8
 _HALF_LOG_2_PI: Final = 0.5 * log(2.0 * pi)
 LogLikelihood = Callable[[float, FloatArray, FloatArray], FloatArray]
-"""Function that returns the log likelihood of each arm, given s, m and the weights of arms in m."""
+"""Function that returns the log likelihood of each arm, given s, m and the weight of each arm in m
+(the inverse variance of its average around m, for runs of variance 1)."""
 
 
 def draw_interval_shares(
     rng: np.random.Generator, count: FloatArray, totals: FloatArray, alpha_prior: float,
     beta_prior: FloatArray | float, size: int, unrelated_prior: float,
 ) -> FloatArray:  # fmt: skip
-    """Draw a share of runs for each arm and each interval between two limits.
+    """Make `size` draws of a share of runs for each arm and each interval between two limits.
 
     `totals` has numbers of runs, and `count` how many of these runs have the outcome whose share is
     drawn; both have the shape (arms, intervals). `alpha_prior` and `beta_prior` are the parameters
     of the beta prior of m. `unrelated_prior` is the prior probability that an arm's share in an
-    interval is unrelated to the shares of other arms, as hazards can be if there are many limits.
+    interval is unrelated to the shares of other arms. The result has the shape (size, arms,
+    intervals).
     """
     shares = np.where(totals > 0.0, count / np.maximum(totals, _TINY), 0.0)
     # The log of the prior probability that a share is unrelated to the others, times the marginal
@@ -98,12 +100,12 @@ def draw_posterior_means(
     rng: np.random.Generator, sums: FloatArray, count: FloatArray,
     prior_mean: FloatArray | float, width: FloatArray | float, size: int, weight: float,
 ) -> FloatArray:  # fmt: skip
-    """Draw the mean of each arm in each interval from its posterior.
+    """Make `size` draws of the mean of each arm in each interval from its posterior.
 
     `count` is the number of observations of each arm in each interval, and `sums` has the sums of
     these observations and the sums of their squares. An observation counts as `weight` runs. A mean
     has the prior expectation `prior_mean`, and the prior variance of a uniform distribution of this
-    `width`.
+    `width`. The result has the shape (size, arms, intervals).
     """
     has_runs = count > 0.0
     arm_means = np.where(has_runs, sums[0] / np.maximum(count, 1.0), 0.0)
@@ -136,7 +138,7 @@ def _draw_similarity(
     rng: np.random.Generator, values: FloatArray, totals: FloatArray, prior_sum: FloatArray | float,
     prior_runs: FloatArray | float, log_likelihood: LogLikelihood, size: int,
 ) -> tuple[FloatArray, FloatArray, FloatArray]:  # fmt: skip
-    """Draw s from its posterior in each interval; return s, and the posterior of m given s.
+    """Make `size` draws of s in each interval; return them, and the posterior of m given each.
 
     The posterior of m is returned as two arrays: its mean, and its precision in runs, that is, the
     number of runs over which an average is as precise. `values` are averages over `totals` runs of

@@ -17,7 +17,7 @@ _FAILURE_DISCOUNT: Final = 0.5
 _FOCUS: Final = 0.5
 """Factor of the deviations of draws; below 1, so that good configurations are run more often."""
 _SWEEP_DIVISOR: Final = 500
-"""After n runs, the next sweep of the model is made n / 500 runs later, but at least one."""
+"""After n runs, the model's next Gibbs sweep is made n / 500 runs later, but at least one later."""
 _CAPPED_FROM: Final = 10  # runs; with fewer, no run is given up early
 _RACE_DEVIATIONS: Final = 2.0
 """If the default lags by fewer deviations, it is run as often as the best configuration."""
@@ -55,7 +55,7 @@ class ModelSearch:
     model: OutcomeModel
     _next_sweep: int = 1
     _best: int = 0
-    _scores: FloatArray | None = None  # by configuration; kept until the next sweep
+    _scores: FloatArray | None = None  # by configuration; kept until the next Gibbs sweep
 
     def tell(self, runs: RunRows, features: FloatArray, rng: np.random.Generator) -> None:
         """Update the model after a run, the last of `runs`."""
@@ -68,7 +68,8 @@ class ModelSearch:
         """Return the losses of configurations: the smaller a loss, the better the configuration.
 
         `effects` has a row for each of the model's `models`. A loss is the largest expected gain
-        over all limits, negated; if there are no failures, it is the log time.
+        over all limits, negated. If no run has failed, the only row has log times, which are then
+        the losses.
         """
         if len(effects) == 1:
             return np.asarray(effects[0])
@@ -92,7 +93,7 @@ class ModelSearch:
         most_runs: float,
         rng: np.random.Generator,
     ) -> tuple[int, FloatArray] | None:
-        """Return a configuration and its effects, drawn or means; None if none can be run.
+        """Return a configuration and its drawn or mean effects; None if no configuration can be run.
 
         `starts` has the number of runs of each configuration, pending runs included, and
         `failure_count` is the number of failed runs. `challenger` is the number of the next new

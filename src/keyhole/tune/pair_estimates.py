@@ -319,7 +319,7 @@ class _Posterior:
         """Draw the quantities of `draw_arm` for all arms, whose similarity is uncertain.
 
         Each run counts as `weight` runs. `unrelated_prior` is as in `draw_interval_shares`, for
-        hazards.
+        hazards: the shares of the runs that enter an interval and end in it.
         """
         entered, exited, succeeded = (
             weight * count

@@ -1,4 +1,4 @@
-"""Array of the runs of a tune, for models of run times, and gains of runs."""
+"""Runs of a tune: their array, from which models learn run times, and their gains."""
 
 import math
 from dataclasses import dataclass
@@ -70,10 +70,9 @@ class RunGains:
 
     def of_times(self, times: FloatArray, is_failed: NDArray[np.bool_], limit: float) -> FloatArray:
         """Return the gains of runs under a limit, given their times until success or failure."""
-        is_ended = times <= limit
         rewards = np.where(is_failed, 0.0, 1.0)
         costs = self.cost_per_second * np.minimum(times, limit)
-        return np.where(is_ended, rewards, -self.cost_of_giving_up) - costs
+        return np.where(times <= limit, rewards, -self.cost_of_giving_up) - costs
 
     def expected(
         self,
@@ -84,7 +83,8 @@ class RunGains:
     ) -> FloatArray:
         r"""Return the expected gains of log-normal run times, with a row for each limit.
 
-        A run that ends succeeds with `success_chance`; an array of shape (k, 1, 1) gives k tables.
+        A run that ends within its limit succeeds with `success_chance`. If this is an array of
+        shape (k, 1, 1), the result is a table for each of the k chances.
         For a log mean m and deviation s, and a limit L with :math:`u = (\log L - m) / s`, the
         expected seconds are :math:`e^{m + s^2 / 2} \Phi(u - s) + L (1 - \Phi(u))`.
         """
@@ -98,7 +98,7 @@ class RunGains:
         return np.asarray(gains - self.cost_per_second * seconds)
 
     def loss(self, outcome: RunOutcome, seconds: float) -> float:
-        """Return how much less a run with the full cut-off gains than a success in no time."""
+        """Return 1, the gain of a success in no time, less the gain of a run with the full cut-off."""
         if outcome == "out of time":
             return 1.0 + self.cost_of_giving_up + self.cost_per_second * self.cutoff
         return (outcome != "ok") + self.cost_per_second * seconds

@@ -15,7 +15,8 @@ DRAWS: Final = 200
 """Number of draws from a posterior; estimates are means and quantiles of the draws."""
 _BURN_IN: Final = 50
 _TAIL_BEGIN: Final = 0.45
-"""Above this bound, exponential proposals are accepted more often than normal ones."""
+"""For bounds above this, `draw_normals_above` makes exponential proposals, which are then accepted
+more often than normal ones."""
 # Variances have inverse gamma priors of this shape, with which the mean of a prior is its scale.
 # The scale is largest for instances, since they mostly differ most.
 _SHAPE: Final = 2.0
@@ -36,7 +37,8 @@ class RunTimeModel:
 
     for configuration c with features x, instance i and a run of weight w. The effects of the
     instances that were run have the sum 0. The prior of :math:`\mu` is normal with variance 9; its
-    mean is the mean log time in the first sweep. The variances have inverse gamma priors.
+    mean is the mean log time of the runs in the first Gibbs sweep. The variances have inverse gamma
+    priors.
 
     Parameters
     ----------
@@ -79,7 +81,7 @@ class RunTimeModel:
         self.instance_variance = 1.0
 
     def sweep(self, runs: RunRows, features: FloatArray, rng: np.random.Generator) -> None:
-        """Draw all quantities once, each given the others and the runs.
+        """Make a Gibbs sweep: draw each quantity once, given the others and the runs.
 
         `features` has a row for each configuration.
         """
@@ -164,20 +166,20 @@ class RunTimeModel:
         self.deviations = np.sqrt(variances)
         self.configuration_effects = self.means + self.deviations * rng.standard_normal(count)
 
-        residuals = self.configuration_effects - features @ self.feature_effects
+        unexplained_effects = self.configuration_effects - features @ self.feature_effects
         precision = count / prior_variance + 1.0 / _MEAN_VARIANCE
-        mean = (residuals.sum() / prior_variance + self._prior_mean / _MEAN_VARIANCE) / precision
-        self.mean = float(mean + rng.standard_normal() / math.sqrt(precision))
-        residuals = self.configuration_effects - self.mean
+        total = unexplained_effects.sum() / prior_variance + self._prior_mean / _MEAN_VARIANCE
+        self.mean = float(total / precision + rng.standard_normal() / math.sqrt(precision))
+        centred_effects = self.configuration_effects - self.mean
         precisions = features.T @ features / prior_variance
         precisions += np.eye(len(precisions)) / self._feature_variance
         root = np.linalg.cholesky(precisions)
-        scaled = np.linalg.solve(root, features.T @ residuals / prior_variance)
+        scaled = np.linalg.solve(root, features.T @ centred_effects / prior_variance)
         scaled += rng.standard_normal(len(scaled))
         self.feature_effects = np.linalg.solve(root.T, scaled)
         squares = self.feature_effects**2
         self._feature_variance = _draw_variance(rng, _FEATURE_SCALE, squares, len(squares))
-        squares = (residuals - features @ self.feature_effects) ** 2
+        squares = (centred_effects - features @ self.feature_effects) ** 2
         scale = self._configuration_scale
         self.configuration_variance = _draw_variance(rng, scale, squares, count)
 
@@ -232,7 +234,8 @@ class OutcomeModel:
             self.failures.sweep(runs[is_failed | ~runs["is_censored"]], features, rng)
 
     def success_chances(self, effects: FloatArray) -> FloatArray | float:
-        """Return the chances that runs on a random instance succeed, given that they end.
+        """Return the chances that runs on a random instance succeed, given that they
+        fail or succeed within their limit.
 
         `effects` has a row for each of the `models`.
         """

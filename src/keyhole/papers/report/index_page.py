@@ -60,7 +60,7 @@ Bars = Sequence[tuple[str, Sequence[Verdict]]]
 
 
 def claim_squares(heading: str, bars: Bars) -> TemplateBlock:
-    """Return bars with a square for each claim, below a heading; without one, below a legend."""
+    """Return bars with a square for each claim; without a heading, a legend stands above them."""
     counted_bars = [
         (label, format_counts(bar), [list(group) for _, group in groupby(bar, entry_name)])
         for label, bar in bars
@@ -164,7 +164,7 @@ class _IndexContent:
     def _unmet_sections(self) -> list[Section]:
         """Return a list with the section of the papers' unmet claims, if there are any."""
         blocks: list[PageBlock] = [
-            # With `in_brief`, a claim is shown by its headline, and its number without a name.
+            # With `in_brief`, a claim is shown by its headline, and its result without a name.
             TemplateBlock(
                 "unmet_claims",
                 heading=heading,
@@ -238,6 +238,7 @@ def write_claims_json(path: Path, outcomes: Sequence[JudgedEntry]) -> None:
     scales = {outcome.scale for outcome in outcomes}
     if len(scales) != 1:
         raise ValueError(f"outcomes must be of one scale, got {sorted(scales)}")
+    # Claims that are the same statement (`same_as`) are decided by one of their verdicts.
     deciding = deciding_verdicts([verdict for outcome in outcomes for verdict in outcome.verdicts])
     content = {
         "format": "keyhole-claims",

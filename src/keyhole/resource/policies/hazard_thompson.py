@@ -101,20 +101,20 @@ class HazardThompson(HazardRatePolicy):
         # One call for all pairs: many variates at once are faster than one at a time.
         pairs = p.arms * p.limit_count
         betas(rng, s.up.reshape(pairs), s.down.reshape(pairs), pairs, s.drawn.reshape(pairs))
-        best_value = -math.inf
+        best_gain = -math.inf
         best_arm = best_position = 0
         for arm in range(p.arms):
-            gain, alive = 0.0, 1.0
+            ended_gain, alive = 0.0, 1.0
             for position in range(p.limit_count):
                 # The order of the draws is part of every result: arm by arm, reward before cost.
                 reward = draw_reward(s, rng, focus, arm, position)
                 cost = draw_cost(s, rng, focus, arm, position)
                 hazard = s.drawn[arm, position]
-                gain += alive * hazard * (reward - cost)
+                ended_gain += alive * hazard * (reward - cost)
                 alive *= 1.0 - hazard
-                value = gain - s.penalties[position] * alive
-                if value > best_value:
-                    best_value = value
+                gain = ended_gain - s.penalties[position] * alive
+                if gain > best_gain:
+                    best_gain = gain
                     best_arm, best_position = arm, position
         return best_arm, p.limits[best_position]
 

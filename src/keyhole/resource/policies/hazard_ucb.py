@@ -79,26 +79,26 @@ class HazardUCB(HazardRatePolicy):
         first_alpha = p.alpha * (1.0 + 0.5 * grid_coarseness(p.limit_count))
         alpha = first_alpha * (1.0 + progress) / (1.0 + first_alpha * progress)
         factor = 2.0 * alpha * math.log(t)
-        best_value = -math.inf
+        best_bound = -math.inf
         best_arm = best_position = 0
         for arm in range(p.arms):
-            gain, alive = 0.0, 1.0
+            ended_gain, alive = 0.0, 1.0
             w_sum = wb_sum = wb2_sum = other_variance = 0.0
             for position in range(p.limit_count):
                 hazard = hazard_mean(s, strength, arm, position, s.hazard[position])
                 reward = reward_mean(s, arm, position, s.reward[position])
                 net = reward - cost_mean(s, arm, position, s.cost[position])
                 ending = alive * hazard
-                gain += ending * net
+                ended_gain += ending * net
                 alive -= ending
                 # By the delta method, each interval up to the limit adds w (B - V)^2 to the
-                # variance of the limit's value V. Here w is the variance of ln(1 - hazard). B is
+                # variance of the limit's gain V. Here w is the variance of ln(1 - hazard). B is
                 # what V would be if the runs that survive the interval (the share `alive`) ended in
                 # it, too. V differs by limit: the sums of w, w B and w B^2 serve all limits in one
                 # pass.
                 evidence = s.reached[arm, position] + strength
                 w = hazard / (evidence * (1.0 - hazard))
-                b = alive * net + gain
+                b = alive * net + ended_gain
                 w_sum += w
                 wb_sum += w * b
                 wb2_sum += w * b * b
@@ -110,11 +110,11 @@ class HazardUCB(HazardRatePolicy):
                 width = s.most_cost[position] - s.least_cost[position]
                 variance_of_cost = width * width / (12.0 * (ended + 1.0))
                 other_variance += ending * ending * (variance_of_reward + variance_of_cost)
-                value = gain - s.penalties[position] * alive
-                variance = wb2_sum - value * (2.0 * wb_sum - value * w_sum) + other_variance
+                gain = ended_gain - s.penalties[position] * alive
+                variance = wb2_sum - gain * (2.0 * wb_sum - gain * w_sum) + other_variance
                 # Rounding may make a variance of 0 negative.
-                value += math.sqrt(factor * max(variance, 0.0))
-                if value > best_value:
-                    best_value = value
+                bound = gain + math.sqrt(factor * max(variance, 0.0))
+                if bound > best_bound:
+                    best_bound = bound
                     best_arm, best_position = arm, position
         return best_arm, p.limits[best_position]
