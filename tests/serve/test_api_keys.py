@@ -33,9 +33,9 @@ def test_every_right_on_every_route(storage, right):
             if route.path == "/login":  # which is how a browser gets a key
                 continue
             status = status_of(client, route, "none-such").status_code
-            if route.right is not None and right is None:
+            if route.required_right is not None and right is None:
                 assert status == 401, route
-            elif RANKS[right] < RANKS[route.right]:
+            elif RANKS[right] < RANKS[route.required_right]:
                 assert status == 403, route
             else:
                 assert status not in (401, 403), route

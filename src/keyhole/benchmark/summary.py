@@ -19,6 +19,8 @@ from keyhole.text_formatting import count_text
 class Standing:
     """The results of a policy on those problems of a situation that it can play.
 
+    A *run* is a replication.
+
     Attributes
     ----------
     policy : str
@@ -32,8 +34,9 @@ class Standing:
     ranks : tuple of int
         For each problem, one more than the number of policies that are clearly better.
     linear, runs : int
-        The numbers of linear runs (see `LINEAR_REGRET_SHARE` in `keyhole.benchmark.rules`) and of
-        runs, on the problems where linear runs count (see `can_be_learnt`).
+        The numbers of linear runs, which have more than half of the regret of wrong choices in all
+        rounds (`LINEAR_REGRET_SHARE` of `keyhole.benchmark.rules`), and of runs, on the problems
+        where linear runs count (see `can_be_learnt`).
     nanoseconds : float
         The mean time of a round over the problems.
     """
@@ -75,7 +78,7 @@ class Standing:
 
 @dataclass(frozen=True)
 class SituationSummary:
-    """The standings of policies in a situation, on its problems for tuning or for judging (`part`).
+    """The standings of policies in a situation, on the problems of one part: tuning or judging.
 
     Policies that play all of the problems, and are no yardsticks, come first.
     """
@@ -108,17 +111,20 @@ class SituationSummary:
         """The ranked policy that follows `best` in ratio, and its regret divided by `best`'s."""
         best = self.best
         for standing in self.ranked:
+            # Policies with too many linear runs may have smaller ratios than the best.
             if standing != best and standing.mean_ratio >= best.mean_ratio:
                 return standing.policy, ratio_interval(self.problems, standing.policy, best.policy)
         return None
 
     @property
     def runner_up(self) -> str:
-        """The policy of `next_best` with the ratio, or with `UNDECIDED`; empty if there is none."""
+        """The policy of `next_best`, and its ratio or `NO_DIFFERENCE`; empty if there is none."""
         if self.next_best is None:
             return ""
         policy, interval = self.next_best
-        return f"{policy}, {interval} times" if interval.is_above_one else f"{policy}, {UNDECIDED}"
+        return (
+            f"{policy}, {interval} times" if interval.is_above_one else f"{policy}, {NO_DIFFERENCE}"
+        )
 
     @property
     def uncounted_problems(self) -> int:
@@ -147,7 +153,7 @@ def summarize(content: BenchmarkResults) -> list[SituationSummary]:
 
 
 def can_be_learnt(problem: ProblemRecord) -> bool:
-    """Return whether at most half of the runs of some policy, yardsticks apart, are linear.
+    """Return whether at most half of the runs of at least one policy are linear (no yardstick).
 
     If the budget lets no policy find the best arm, linear runs say nothing about a policy.
     """
@@ -184,6 +190,7 @@ def ratio_interval(problems: Sequence[ProblemRecord], policy: str, reference: st
     count = len(problems)
     rng = np.random.default_rng(SEED)
     drawn_problems = rng.integers(count, size=(_BOOTSTRAPS, count))
+    # `wrong_choice` is the regret of a wrong choice in every round.
     floors = np.array([FLOOR_SHARE * problem.wrong_choice for problem in problems])
     log_ratios = np.zeros(count)
     drawn_log_ratios = np.zeros((_BOOTSTRAPS, count))
@@ -213,7 +220,7 @@ def ratio_to_best(problem: ProblemRecord, regret: float) -> float:
 
 
 def _summarize_situation(problems: Sequence[ProblemRecord]) -> SituationSummary:
-    """Return the summary of these problems, all of one situation, for tuning or for judging."""
+    """Return the summary of these problems, all of one situation and one part."""
     by_policy: dict[str, list[tuple[ProblemRecord, ResultRecord]]] = {}
     for problem in problems:
         for result in problem.results:
@@ -248,12 +255,12 @@ def _make_standing(policy: str, results: Sequence[tuple[ProblemRecord, ResultRec
     )
 
 
-UNDECIDED: Final = "no difference shown"
+NO_DIFFERENCE: Final = "no difference shown"
 _BOOTSTRAPS: Final = 10_000
 _TWO_DECIMALS_BELOW: Final = 10  # for ratios
 _ONE_DECIMAL_BELOW: Final = 100
 _WHOLE_FROM: Final = 10  # per cent; smaller shares have two digits
-_MOST_OF_SOME: Final = 99  # per cent; only a share of 1 is shown as 100 %
+_MAX_PERCENT_BELOW_ALL: Final = 99  # per cent; only a share of 1 is shown as 100 %
 
 HEAD: Final = (
     "policy", "ratio", "largest ratio", "worst run", "rank", "first on", "linear runs", "ns",
@@ -303,6 +310,7 @@ def _result_row(problem: ProblemRecord, result: ResultRecord) -> list[str]:
     mean = Estimate(result.mean, result.std_error, problem.replications)
     return [
         f"{result.policy} (yardstick)" if result.yardstick else result.policy,
+        # The suffix means that all replications have this regret.
         mean.plus_minus().removesuffix(" in every run"),
         _format_regret(result.quantile_90),
         _format_regret(result.worst),
@@ -344,5 +352,5 @@ def format_share(share: float) -> str:
     if percent < _WHOLE_FROM:
         return f"{percent:.2g} %"
     if share < 1:
-        percent = min(percent, _MOST_OF_SOME)
+        percent = min(percent, _MAX_PERCENT_BELOW_ALL)
     return f"{percent:.0f} %"

@@ -7,13 +7,13 @@ import typer
 
 from keyhole.cli.options import AsJson, add_command, examples_epilog
 from keyhole.cli.output import print_result
-from keyhole.cli.study import PolicyFiles
+from keyhole.cli.study import UserPolicies
 from keyhole.extras import require_extra
 from keyhole.validation import Range, check_choice, check_integer
 
-# On further connections, requests are answered 503: each connection takes a file descriptor.
+# Requests on connections beyond this number are answered 503: each takes a file descriptor.
 _MAX_CONNECTIONS: Final = 500
-_STOP_SECONDS: Final = 30  # after SIGTERM, in which accepted requests may still be answered
+_STOP_SECONDS: Final = 30  # for answers to requests that were accepted before SIGTERM
 
 app = typer.Typer(
     invoke_without_command=True,
@@ -42,7 +42,7 @@ def serve(
     workers: Annotated[int, typer.Option(help="Processes.")] = 1,
     max_open: Annotated[int, typer.Option(help="Studies open at once in each process.")] = 100,
     log_level: Annotated[str, typer.Option(help="info (each request), warning or error.")] = "info",
-    policy_names: PolicyFiles = None,
+    user_policies: UserPolicies = None,
 ) -> None:
     """Serve the studies of a database over HTTP.
 
@@ -70,8 +70,9 @@ def serve(
 
     settings = Settings(
         storage=normalize_address(storage),
+        # Whether a key is needed while the database has none.
         needs_key=not is_loopback(host),
-        policies=policy_names or [],
+        policies=user_policies or [],
         max_open=max_open,
     )
     # A policy that cannot be imported is refused here, before processes start.

@@ -63,7 +63,7 @@ def _make_key_value_argument(example: str) -> object:
 Context = Annotated[list[str] | None, _make_key_value_argument("threshold=3")]
 Feedback = Annotated[list[str] | None, _make_key_value_argument("reward=1")]
 Parameters = Annotated[list[str] | None, _make_key_value_argument("epsilon=0.05")]
-PolicyFiles = Annotated[
+UserPolicies = Annotated[
     list[str] | None,
     Option(
         "--policy",
@@ -118,12 +118,12 @@ def delete(
     Study.delete(storage, name)
 
 
-def open_study(storage: str, name: str, policy_names: list[str] | None) -> "Study":
-    """Open a study, whose policy may be one of the user's own policies, `policy_names`."""
+def open_study(storage: str, name: str, user_policies: list[str] | None) -> "Study":
+    """Open a study, whose policy may be one of the user's own policies, `user_policies`."""
     from keyhole.experiment.objects_from_spec import import_user_policies
     from keyhole.study import Study
 
-    return Study.open(storage, name, policies=import_user_policies(policy_names or []))
+    return Study.open(storage, name, policies=import_user_policies(user_policies or []))
 
 
 def study_command(*examples: str, name: str | None = None) -> Callable[..., Any]:
@@ -134,8 +134,8 @@ def study_command(*examples: str, name: str | None = None) -> Callable[..., Any]
 
     def decorate(function: Callable[..., None]) -> Any:
         @wraps(function)
-        def run(storage: str, name: str, policy_names: list[str] | None, **options: Any) -> None:
-            with open_study(storage, name, policy_names) as study:
+        def run(storage: str, name: str, user_policies: list[str] | None, **options: Any) -> None:
+            with open_study(storage, name, user_policies) as study:
                 function(study, **options)
 
         _, *options = signature(function).parameters.values()
@@ -145,7 +145,7 @@ def study_command(*examples: str, name: str | None = None) -> Callable[..., Any]
                 keyword("storage", annotation=Storage),
                 keyword("name", annotation=Name),
                 *(option.replace(kind=Parameter.KEYWORD_ONLY) for option in options),
-                keyword("policy_names", annotation=PolicyFiles, default=None),
+                keyword("user_policies", annotation=UserPolicies, default=None),
             ]
         )
         return add_command(app, *examples, name=name)(run)
@@ -247,13 +247,13 @@ def restore(
     storage: Storage,
     path: Annotated[Path, Argument(metavar="FILE", help="A file that export wrote.")],
     name: Annotated[str | None, Option(help="By default the exported name.")] = None,
-    policy_names: PolicyFiles = None,
+    user_policies: UserPolicies = None,
 ) -> None:
     """Create a study from an export."""
     from keyhole.experiment.objects_from_spec import import_user_policies
     from keyhole.study import Study
 
-    policies = import_user_policies(policy_names or [])
+    policies = import_user_policies(user_policies or [])
     Study.restore(storage, path, name=name, policies=policies).close()
 
 

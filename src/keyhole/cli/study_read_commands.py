@@ -170,7 +170,7 @@ def check(
     ] = None,
     out: Annotated[str | None, Option(help="Another database: a file, or postgresql://...")] = None,
     as_json: AsJson = False,
-    policy_names: commands.PolicyFiles = None,
+    user_policies: commands.UserPolicies = None,
 ) -> None:
     """Check a database: every page, definition, event and snapshot.
 
@@ -184,7 +184,7 @@ def check(
         raise ValueError("--repair-to and --out must be given together")
     if repair_to is not None and name is None:
         raise ValueError("--repair-to must be given with the NAME of a study")
-    policies = import_user_policies(policy_names or [])
+    policies = import_user_policies(user_policies or [])
     if repair_to is not None and out is not None and name is not None:
         copy = copy_intact_events(storage, name, repair_to, out, policies=policies)
         text = f"{name}: goes on after event {repair_to} in {out}"
@@ -218,7 +218,7 @@ def plan(
     replications: Annotated[int, Option(min=1, help="The number of simulated tests.")] = 200,
     as_json: AsJson = False,
     quiet: Quiet = False,
-    policy_names: commands.PolicyFiles = None,
+    user_policies: commands.UserPolicies = None,
 ) -> None:
     """Simulate how many decisions a test takes until it ends.
 
@@ -242,7 +242,7 @@ def plan(
     unit_threshold = None
     names, mean_rewards = _parse_means(means)
     if storage is not None and name is not None:
-        with commands.open_study(storage, name, policy_names) as study:
+        with commands.open_study(storage, name, user_policies) as study:
             policy = study.policy
             scale = study.definition.scale
             setting = policy.setting.name

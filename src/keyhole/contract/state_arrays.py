@@ -179,9 +179,9 @@ def _make_view_function(dtype: str, equivalent: str) -> Kernel:
     )
 
 
-borrow_float = _make_view_function("float64", "borrow_float")
-borrow_int = _make_view_function("int64", "borrow_int")
-borrow_word = _make_view_function("uint64", "borrow_word")
+borrow_floats = _make_view_function("float64", "borrow_floats")
+borrow_ints = _make_view_function("int64", "borrow_ints")
+borrow_words = _make_view_function("uint64", "borrow_words")
 
 
 class Layout:
@@ -262,7 +262,7 @@ class Layout:
         """
         expressions: dict[str, str] = {}
         for i, (name, field) in enumerate(self.fields.items()):
-            borrow = "borrow_int" if field.dtype == "int64" else "borrow_float"
+            borrow = "borrow_ints" if field.dtype == "int64" else "borrow_floats"
             entry = "" if targets or field.shape else "[0]"
             lengths = ", ".join(self._length_expressions(field))
             expressions[name] = f"{borrow}(buffer, at{i}, ({lengths},)){entry}"
@@ -332,7 +332,7 @@ def compile_once(
 ) -> Kernel:
     """Return the compiled function `name` of a source text; equal arguments share a function.
 
-    `source` defines `name`. It may call ``borrow_float`` and ``borrow_int``, and may make a
+    `source` defines `name`. It may call ``borrow_floats`` and ``borrow_ints``, and may make a
     ``record``, a named tuple `type_name` with the fields `names`.
     """
     return _compile_cached(source, name, type_name, names, is_bounds_checked())
@@ -350,8 +350,8 @@ def _compile_cached(
 def compile_source(source: str, name: str, scope: dict[str, object]) -> Kernel:
     """Return the compiled function `name` of a source text, which may borrow from buffers."""
     scope |= {
-        "borrow_float": borrow_float,
-        "borrow_int": borrow_int,
+        "borrow_floats": borrow_floats,
+        "borrow_ints": borrow_ints,
         "argmin_tree_size": argmin_tree_size,
     }
     exec(source, scope)

@@ -21,7 +21,7 @@ from keyhole.contract.kernel_compilation import (
     tuple_reader,
 )
 from keyhole.contract.setting import Setting
-from keyhole.contract.state_arrays import FloatArray, IntArray, borrow_word
+from keyhole.contract.state_arrays import FloatArray, IntArray, borrow_words
 from keyhole.draws.streams import ENVIRONMENT, POLICY, stream_key
 from keyhole.kernels.compile_cache import compile_cached
 from keyhole.kernels.fingerprint import Kernel
@@ -175,8 +175,8 @@ def _compile_lane_reader(policy: CompiledClass, environment: CompiledClass) -> K
         return (
             read_s(cells, lane * plan[_POLICY_CELLS], shapes[0]),
             read_es(cells, plan[_ENVIRONMENTS_START] + lane * plan[_ENVIRONMENT_CELLS], shapes[1]),
-            borrow_word(rngs, 4 * lane, (2,)),
-            borrow_word(rngs, 4 * lane + 2, (2,)),
+            borrow_words(rngs, 4 * lane, (2,)),
+            borrow_words(rngs, 4 * lane + 2, (2,)),
         )
 
     return read_lane

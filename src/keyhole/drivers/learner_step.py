@@ -20,7 +20,7 @@ from keyhole.contract.kernel_compilation import (
     tuple_reader,
 )
 from keyhole.contract.setting import Setting
-from keyhole.contract.state_arrays import allocate, borrow_float, borrow_int, borrow_word
+from keyhole.contract.state_arrays import allocate, borrow_floats, borrow_ints, borrow_words
 from keyhole.draws.streams import POLICY, stream_key
 from keyhole.drivers.engine import stop_test_kernel
 from keyhole.kernels.compile_cache import compile_cached
@@ -104,12 +104,12 @@ def _compile_unpacker(policy: CompiledClass) -> Kernel:
         # One memory is seen as integers (the plan), floats (the cells) and unsigned words (the
         # stream). The plan has the starts of inputs, state, context, decision, feedback and report,
         # counted from the beginning of the vector, header included.
-        plan = borrow_int(words, PLAN, (plan_length,))
-        cells = borrow_float(words, 0, (len(words),))
+        plan = borrow_ints(words, PLAN, (plan_length,))
+        cells = borrow_floats(words, 0, (len(words),))
         dims = read_dims(plan)
         p = read_p(cells, plan[_INPUTS], dims)
         s = read_s(cells, plan[_STATE], dims)
-        return p, s, borrow_word(words, STREAM, (2,)), plan, cells, dims
+        return p, s, borrow_words(words, STREAM, (2,)), plan, cells, dims
 
     return unpack
 
@@ -127,7 +127,7 @@ def _build_step(policy: CompiledClass, setting: Setting) -> Kernel:
     write_feedback = records.feedback.number_writer()
 
     def step(words, operation, number):  # type: ignore[no-untyped-def]
-        header = borrow_int(words, 0, (PLAN,))
+        header = borrow_ints(words, 0, (PLAN,))
         p, s, rng, plan, cells, dims = unpack(words)
         if operation == INIT:
             # Before this operation, the stream's words are the seed and the replication.
@@ -260,7 +260,7 @@ def _build_replay(policy: CompiledClass, setting: Setting) -> Kernel:
 
     def replay(words, log, must_match):  # type: ignore[no-untyped-def]
         p, s, rng, plan, cells, dims = unpack(words)
-        header = borrow_int(words, 0, (PLAN,))
+        header = borrow_ints(words, 0, (PLAN,))
         matches = 0
         context_at, decision_at, feedback_at = plan[_CONTEXT], plan[_DECISION], plan[_FEEDBACK]
         for row in range(log.shape[0]):

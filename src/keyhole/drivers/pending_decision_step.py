@@ -1,9 +1,9 @@
 """One compiled step of a policy, while earlier decisions may still wait for feedback.
 
 Feedback comes late, in any order. The *main* memory has learnt from real feedback alone. Before a
-decision, the kernel `impute` imputes the feedback of pending decisions on a copy of this memory:
-all of them on a new copy, or only the decisions that the last copy lacks. A policy that ignores
-pending decisions decides on the main memory itself.
+decision, the kernel `impute` imputes feedback on a copy of this memory: of all pending decisions if
+the copy is new, or only of those that the last copy lacks. A policy that ignores pending decisions
+decides on the main memory itself.
 
 Both memories have the layouts of a learner, in its order: input, state, context, decision,
 feedback, report.
@@ -14,14 +14,14 @@ from typing import Final
 from keyhole.contract import kernel_compilation
 from keyhole.contract.kernel_signatures import IMPUTE
 from keyhole.contract.setting import Setting
-from keyhole.contract.state_arrays import borrow_word
+from keyhole.contract.state_arrays import borrow_words
 from keyhole.draws import streams
 from keyhole.kernels.compile_cache import compile_cached
 from keyhole.kernels.fingerprint import Kernel
 from keyhole.kernels.kernel_decorators import numba_signature
 
 INIT, DECIDE, DECIDE_ON_COPY, TELL, RECOMMEND, CHECK = range(6)
-# Entries of the plan: the starts of the six layouts, then the sizes that shapes name.
+# Entries of the plan: the starts of the six layouts, then the lengths of arrays, such as `arms`.
 _INPUTS, _STATE, _CONTEXT, _DECISION, _FEEDBACK, _REPORT, _SIZES = range(7)
 
 # The cells of a row, which belongs to one decision: round, age, context, decision, and for `TELL`
@@ -33,7 +33,7 @@ SIGNATURE: Final = numba_signature(
     "int64",
     "float64[::1]",  # the main memory
     "float64[::1]",  # its copy; if nothing is imputed, the main memory again
-    "int64[::1]",  # the plan: where each of the six layouts begins, then the sizes that shapes name
+    "int64[::1]",  # the plan: the starts of the six layouts, then the lengths of arrays
     "float64[::1]",  # rows, one after the other
     # the policy's random stream, then the stream of imputed feedback; before `INIT` the first two
     # words are the seed and the replication
@@ -81,9 +81,13 @@ def compile_imputation(policy: kernel_compilation.CompiledClass) -> Kernel:
     # `impute` may call `update`. It then passes each value of context, decision and feedback as an
     # argument of its own, while the drivers pass the three groups. So `update` is bound again, with
     # the argument list of single values.
-    call = kernel_compilation.base_kernel_args(policy.owner)["update"]
+    update_args = kernel_compilation.base_kernel_args(policy.owner)["update"]
     helpers["update"] = kernel_compilation.bind_kernel(
-        owner, policy.sources["update"], call, kernel_compilation.identity_mapping(call), helpers
+        owner,
+        policy.sources["update"],
+        update_args,
+        kernel_compilation.identity_mapping(update_args),
+        helpers,
     )
     return kernel_compilation.bind_kernel(owner, source, IMPUTE.args(), expressions, helpers)
 
@@ -113,8 +117,8 @@ def _build_step(policy: kernel_compilation.CompiledClass, setting: Setting) -> K
         dims = read_dims(plan)
         p = read_p(main, plan[_INPUTS], dims)
         s = read_s(main, plan[_STATE], dims)
-        rng = borrow_word(rngs, 0, (2,))
-        copy_rng = borrow_word(rngs, 2, (2,))
+        rng = borrow_words(rngs, 0, (2,))
+        copy_rng = borrow_words(rngs, 2, (2,))
         if operation == INIT:
             rng[0] = rng[1] = streams.stream_key(rng[0], rng[1], streams.POLICY)
             init(p, s, t, rng)
@@ -124,8 +128,9 @@ def _build_step(policy: kernel_compilation.CompiledClass, setting: Setting) -> K
                 # written the context into the copy.
                 for cell in range(plan[_STATE], plan[_CONTEXT]):
                     copy[cell] = main[cell]
-                # The copy's stream is derived from the policy's stream, which does not move: what
-                # the policy draws must not depend on how many decisions are pending.
+                # The copy's stream is derived from the policy's stream. Neither this nor imputing
+                # advances the policy's stream: what the policy draws must not depend on how many
+                # decisions are pending.
                 copy_rng[0] = copy_rng[1] = streams.stream_key(rng[0], rng[1], streams.POLICY)
             copy_state = read_s(copy, plan[_STATE], dims)
             # A row has context and decision side by side, as they lie in the memory.

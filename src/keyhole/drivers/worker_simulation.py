@@ -19,7 +19,7 @@ from keyhole.contract.kernel_compilation import (
     tuple_reader,
 )
 from keyhole.contract.setting import Setting
-from keyhole.contract.state_arrays import FloatArray, IntArray, borrow_word
+from keyhole.contract.state_arrays import FloatArray, IntArray, borrow_words
 from keyhole.draws import streams
 from keyhole.drivers.engine import (
     ARGUMENTS,
@@ -181,8 +181,8 @@ def _build_loop(
             for stream in range(STREAM_COUNT):
                 key = streams.stream_key(seed, replication, PURPOSES[stream])
                 rngs[2 * stream] = rngs[2 * stream + 1] = key
-            init_environment(e, es, 0, borrow_word(rngs, _ENVIRONMENT_RNG, (2,)))
-            init(p, s, 0, borrow_word(rngs, _POLICY_RNG, (2,)))
+            init_environment(e, es, 0, borrow_words(rngs, _ENVIRONMENT_RNG, (2,)))
+            init(p, s, 0, borrow_words(rngs, _POLICY_RNG, (2,)))
             column = replication - first
             refused_round = play(
                 p, e, cells, rngs, order, numbers, plan, shapes, wrong, checkpoints, out, control,
@@ -216,7 +216,7 @@ def _compile_replication(
     ):
         """Play one replication; return 0, or the round in which a decision was refused."""
         s = read_s(cells, plan[STATE], shapes[0])
-        rng = borrow_word(rngs, _POLICY_RNG, (2,))
+        rng = borrow_words(rngs, _POLICY_RNG, (2,))
         pending = 0  # the number of pending decisions
         imputed_count = -1
         now = 0.0
@@ -291,15 +291,15 @@ def _compile_decide(setting: Setting, policy: CompiledClass, environment: Compil
         dims = shapes[0]
         es = read_es(cells, plan[ENVIRONMENT], shapes[1])
         row = plan[ROWS] + order[pending] * plan[WIDTH]
-        e_rng = borrow_word(rngs, _ENVIRONMENT_RNG, (2,))
+        e_rng = borrow_words(rngs, _ENVIRONMENT_RNG, (2,))
         observed_context = observe(e, es, t, e_rng, cells, row + plan[CONTEXT], dims)
         write_context(cells, row + plan[CONTEXT], dims, observed_context)
         context = read_context(cells, row + plan[CONTEXT], dims)
         # Without imputation the product is 0, where the main state begins.
         s = read_s(cells, plan[COPY] * plan[IMPUTES], dims)
-        rng = borrow_word(rngs, _POLICY_RNG, (2,))
+        rng = borrow_words(rngs, _POLICY_RNG, (2,))
         if plan[IMPUTES] == 1:
-            copy_rng = borrow_word(rngs, _IMPUTED_RNG, (2,))
+            copy_rng = borrow_words(rngs, _IMPUTED_RNG, (2,))
             if imputed_count < 0:
                 copy_main_state(cells, plan)
                 # Imputation has a stream of its own, derived from the policy's. It must not move
@@ -340,14 +340,14 @@ def _compile_draw(policy: CompiledClass, environment: CompiledClass, duration: K
         """Write the feedback into the row; return for how long the decision is pending."""
         dims = shapes[0]
         es = read_es(cells, plan[ENVIRONMENT], shapes[1])
-        e_rng = borrow_word(rngs, _ENVIRONMENT_RNG, (2,))
+        e_rng = borrow_words(rngs, _ENVIRONMENT_RNG, (2,))
         context = read_context(cells, row + plan[CONTEXT], dims)
         decision = read_decision(cells, row + plan[DECISION], dims)
         feedback_at = row + plan[FEEDBACK]
         response = respond(e, es, t, e_rng, context, decision, cells, feedback_at, dims)
         write_feedback(cells, feedback_at, dims, response)
         feedback = read_feedback(cells, feedback_at, dims)
-        rng = borrow_word(rngs, _DURATION_RNG, (2,))
+        rng = borrow_words(rngs, _DURATION_RNG, (2,))
         return float(draw_duration(rng, numbers, context, decision, feedback))
 
     return draw_feedback
@@ -388,7 +388,7 @@ def _compile_measure(policy: CompiledClass, environment: CompiledClass) -> Kerne
         copy_main_state(cells, plan)
         s = read_s(cells, plan[COPY], shapes[0])
         es = read_es(cells, plan[ENVIRONMENT], shapes[1])
-        rng = borrow_word(rngs, _IMPUTED_RNG, (2,))
+        rng = borrow_words(rngs, _IMPUTED_RNG, (2,))
         rng[0] = rngs[_POLICY_RNG]
         rng[1] = rngs[_POLICY_RNG + 1]
         order_copy = order[plan[WORKERS] :]
@@ -403,7 +403,7 @@ def _compile_measure(policy: CompiledClass, environment: CompiledClass) -> Kerne
         for cell in range(plan[METRICS], plan[ROWS]):  # a metric that `score` leaves out is NaN
             cells[cell] = np.nan
         metrics = read_metrics(cells, plan[METRICS], shapes[1])
-        e_rng = borrow_word(rngs, _ENVIRONMENT_RNG, (2,))
+        e_rng = borrow_words(rngs, _ENVIRONMENT_RNG, (2,))
         score(e, es, t, e_rng, report, metrics)
         first_stop_metric = out.shape[1] - 1 - stop_metric_count
         for m in range(first_stop_metric):

@@ -53,7 +53,7 @@ def find_cache_file(job: CompileJob) -> Path | None:
 
     The file need not exist yet.
     """
-    # A kernel that cannot be built or compiled has no file; its error is raised by its job.
+    # A kernel that cannot be built has no file. Its job raises the error.
     with suppress(TypeError, ValueError):
         if file := find_code_file(job[1]):
             return file.path

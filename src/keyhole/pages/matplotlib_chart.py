@@ -47,9 +47,9 @@ _TITLE_LINE: Final = 0.13  # the height of each line of a title after the first
 _TITLE_LETTERS: Final = 116  # on a line that spans all columns
 _LETTERS_PER_INCH: Final = 15
 _TIE: Final = "\0=\0"  # stands for " = " while lines are broken: as long, but without spaces
-_LEGEND_LINE: Final = 0.2  # the height of a line
-_LEGEND_LETTERS: Final = 120  # on a line, including the samples of lines
-_SAMPLE_LETTERS: Final = 10
+_LEGEND_LINE: Final = 0.2  # the height of a line of text
+_LEGEND_LETTERS: Final = 120  # on a line of text, if each entry counts `_MARK_LETTERS` more
+_MARK_LETTERS: Final = 10  # as wide as the curve that is drawn before the label of an entry
 
 ChartType = TypeVar("ChartType", bound=LineChart | ChartGrid)
 
@@ -99,7 +99,9 @@ def _draw_chart(
     has the entries that all lines' styles have in panels.
     """
     plot = PlotArea.from_chart(chart, height=chart.height, is_panel=bool(grid_labels))
-    styles = matplotlib_styles([*(grid_labels or chart.among), *chart.labels], chart.by_position)
+    styles = matplotlib_styles(
+        [*(grid_labels or chart.all_labels), *chart.labels], chart.by_position
+    )
     # Axes on which the user has drawn before keep what they show.
     earlier_ends = (axes.get_xlim(), axes.get_ylim()) if axes.has_data() else ((), ())
     lines = {}
@@ -110,11 +112,11 @@ def _draw_chart(
         lines[curve.label] = _draw_curve(curve, axes, plot, number, style)
     _draw_marks(chart, axes, plot)
     tick_count, letters = _PANEL_TICK_LIMITS if grid_labels else _TICK_LIMITS
-    locator: Locator = _PageLocator(plot.x.name, tick_count, letters, whole=plot.has_whole_x)
+    locator: Locator = _PageLocator(plot.x.scale_name, tick_count, letters, whole=plot.has_whole_x)
     if len(plot.x_values) == 1:
         locator = FixedLocator(plot.x_values.tolist())
     _set_axis(axes, "x", chart.x, _scale_with_margin(plot, chart, 0), locator, earlier_ends[0])
-    locator = _PageLocator(plot.y.name, tick_count, np.inf, whole=False)
+    locator = _PageLocator(plot.y.scale_name, tick_count, np.inf, whole=False)
     _set_axis(axes, "y", chart.y, _scale_with_margin(plot, chart, 1), locator, earlier_ends[1])
     axes.grid(alpha=0.25, linewidth=0.6)
     axes.spines[["top", "right"]].set_visible(False)
@@ -165,9 +167,9 @@ def _draw_marks(chart: LineChart, axes: Axes, plot: PlotArea) -> None:
     for line in chart.references:
         if plot.y.low <= line.value <= plot.y.high:
             axes.axhline(line.value, **_REFERENCE)
-    for _, name in place_references(chart.references, plot, chart.y.unit):
-        position = (0.01, 1 - name.place / 100)
-        axes.annotate(name.text, position, xycoords="axes fraction", va="center", **style)
+    for _, placed_name in place_references(chart.references, plot, chart.y.unit):
+        position = (0.01, 1 - placed_name.place / 100)  # the place is in per cent from the top
+        axes.annotate(placed_name.text, position, xycoords="axes fraction", va="center", **style)
     for ring in chart.rings:
         axes.plot([ring.x], [ring.y], **_RING)
         direction = -1 if plot.x.to_fractions([ring.x])[0] > _RIGHT_HALF else 1
@@ -184,8 +186,10 @@ class _PageLocator(Locator):
     in all.
     """
 
-    def __init__(self, name: ScaleName, tick_count: int, letters: float, *, whole: bool) -> None:
-        self._name = name
+    def __init__(
+        self, scale_name: ScaleName, tick_count: int, letters: float, *, whole: bool
+    ) -> None:
+        self._scale_name = scale_name
         self._most_ticks = tick_count
         self._most_letters = letters
         self._whole = whole
@@ -197,7 +201,7 @@ class _PageLocator(Locator):
     def tick_values(self, vmin: float, vmax: float) -> list[float]:
         """Return the values of the ticks from `vmin` to `vmax`."""
         low, high = sorted((float(vmin), float(vmax)))
-        scale = Scale(low, high, self._name)
+        scale = Scale(low, high, self._scale_name)
         for tick_count in range(self._most_ticks, 1, -1):
             values = scale.tick_values(tick_count, whole=self._whole)
             if sum(len(text) + 2 for text in scale.tick_texts(values)) <= self._most_letters:
@@ -229,7 +233,7 @@ def _scale_with_margin(plot: PlotArea, chart: LineChart, axis_index: int) -> Sca
     low_fraction = -_MARGIN if np.nanmin(fractions, initial=0.5) < _NEAR_END else 0.0
     high_fraction = 1 + _MARGIN if np.nanmax(fractions, initial=0.5) > 1 - _NEAR_END else 1.0
     low, high = scale.to_values([low_fraction, high_fraction]).tolist()
-    return Scale(low, high, scale.name)
+    return Scale(low, high, scale.scale_name)
 
 
 def _set_axis(
@@ -240,7 +244,7 @@ def _set_axis(
     The axis also shows `earlier_ends`; these are empty if nothing was drawn on it before.
     """
     ends = [scale.low, scale.high, *earlier_ends]
-    axes.set(**{f"{name}scale": scale.name, f"{name}lim": (min(ends), max(ends))})
+    axes.set(**{f"{name}scale": scale.scale_name, f"{name}lim": (min(ends), max(ends))})
     drawn_axis = getattr(axes, f"{name}axis")
     drawn_axis.set_label_text(axis.heading, parse_math=False)
     drawn_axis.set_major_locator(locator)
@@ -252,8 +256,9 @@ def _grid_figure(grid: ChartGrid) -> Figure:
     """Return a figure of panels, row by row, with one legend above them."""
     columns = min(grid.columns, _COLUMNS, len(grid.charts))
     rows = math.ceil(len(grid.charts) / columns)
-    entry_letters = max(len(label) for label in grid.labels) + _SAMPLE_LETTERS
+    entry_letters = max(len(label) for label in grid.labels) + _MARK_LETTERS
     legend_columns = max(1, min(len(grid.labels), _LEGEND_LETTERS // entry_letters))
+    # The rows of the legend, and a line for the label of the horizontal axes.
     legend_height = _LEGEND_LINE * (1 + math.ceil(len(grid.labels) / legend_columns))
     titles = [_wrap_text(chart.title, _TITLE_LETTERS // columns) for chart in grid.charts]
     title_height = _TITLE_LINE * max(title.count("\n") for title in titles)
@@ -278,8 +283,8 @@ def _grid_figure(grid: ChartGrid) -> Figure:
         for axes in same_axes:
             axes.set_ylim(min(ends), max(ends))
     # The panels share one label of their vertical axes: a long label of a panel would run into that
-    # of the next row. The shared label is centred on the panels, which lie between the legend
-    # and the label of the horizontal axes.
+    # of the next row. The shared label is centred on the panels, which lie between the legend and
+    # the label of the horizontal axes (one `_LEGEND_LINE`).
     middle = (height * rows + _LEGEND_LINE) / (height * rows + legend_height) / 2
     text_style: Any = {"fontsize": _PANEL_TEXT, "parse_math": False}
     heading = _wrap_text(shared_heading, int(_LETTERS_PER_INCH * height * rows))

@@ -64,7 +64,7 @@ class BisectionPolicy(Policy, abstract=True):
         default=1, ge=0, le=1, doc="whether to search as the paper prints it"
     )
     any_loss: int = parameter(
-        default=0, ge=0, le=1, doc="whether a loss at less than the trial counts, too"
+        default=0, ge=0, le=1, doc="whether losses below the amount on trial count"
     )
 
     helpers: ClassVar[tuple[str, ...]] = ("fill",)
@@ -78,7 +78,7 @@ class BisectionPolicy(Policy, abstract=True):
         low = float_array("arms")
         high = float_array("arms")
         settled = int_array("arms")
-        """1 if `amounts` is an estimate, 0 if it is a trial."""
+        """1 if `amounts` is an estimate, 0 if it is an amount on trial."""
         clear_rounds = int_array("arms")
         """Number of rounds without a loss in which the arm was given its trial."""
         unsettled = int_array()

@@ -30,7 +30,8 @@ SETTINGS_VARIABLE: Final = "KEYHOLE_SERVE"
 """The environment variable that passes the settings to the processes of a service."""
 _LOG: Final = logging.getLogger("keyhole.serve")
 _REQUEST_ID: Final = re.compile(r"[\w.:/+=-]{1,100}", re.ASCII)
-_MOST_READ: Final = 64  # of a body that is too long, in multiples of the largest allowed length
+# A body that is too long is read up to this multiple of the largest allowed length.
+_MAX_READ_FACTOR: Final = 64
 # The upper bounds of the histogram's buckets, in seconds.
 _BOUNDS: Final = (0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1.0, 2.0, 5.0)
 _SECURITY_HEADERS: Final = [
@@ -102,7 +103,7 @@ def _sum_over_studies(studies: OpenStudies, count_name: str) -> int:
         try:
             total += getattr(study, count_name)
         except RuntimeError as error:
-            if isinstance(error, StoreError) and error.later:  # the database does not answer
+            if isinstance(error, StoreError) and error.later:  # the call may succeed later
                 raise
     return total
 
@@ -144,7 +145,7 @@ class Service(Router):
         try:
             response = await self._respond(request, scope, receive)
         except Exception as error:
-            response = _make_problem_response(error, request, request_id)
+            response = _make_error_response(error, request, request_id)
         # As bytes, since Starlette's mapping of headers takes a tenth of the time of a request.
         own_names = {name for name, _ in response.raw_headers}
         response.raw_headers += [item for item in _SECURITY_HEADERS if item[0] not in own_names]
@@ -180,14 +181,14 @@ class Service(Router):
         """Return the answer to a request; raise the error of a request that is refused or fails."""
         route = request.route = self._find_route(scope, request)
         headers = request.headers
-        if route.right is not None:
+        if route.required_right is not None:
             cookies = cookie_parser(headers.get("cookie", "")) if route.is_page else {}
             if key := cookies.get(web_pages.COOKIE):
                 headers.setdefault("authorization", f"Bearer {key}")
             request.key = await self.keys.find(headers)
             if route.is_about_study and not request.key.can_see(request.path["study"]):
                 raise UnknownStudyError  # as if there were no study of this name
-            request.key.check_right(route.right)
+            request.key.check_right(route.required_right)
         if route.body_type is not None:
             content = await _read_body(receive, self.settings.max_body)
             if route.is_page:
@@ -219,7 +220,7 @@ class Service(Router):
         raise error_responses.UnknownRouteError("see /v1/openapi.json")
 
 
-def _make_problem_response(error: Exception, request: Request, request_id: str) -> Response:
+def _make_error_response(error: Exception, request: Request, request_id: str) -> Response:
     """Return the answer to a request that was refused or failed; log what is not its own fault."""
     document = error_responses.make_document(error, request_id)
     if document.status >= 500:
@@ -239,7 +240,7 @@ async def _read_body(receive: Receive, max_size: int) -> bytearray:
     message: Message = {"more_body": True}
     # A body that is too long is read on, but not kept: most clients send the whole body before they
     # read the answer.
-    while message.get("more_body") and size <= _MOST_READ * max_size:
+    while message.get("more_body") and size <= _MAX_READ_FACTOR * max_size:
         message = await receive()
         if message["type"] == "http.disconnect":
             raise ClientDisconnect

@@ -34,9 +34,9 @@ class OpenStudies:
     They are kept by name, the last used at the end.
     """
 
-    def __init__(self, storage: str, policy_names: list[str], max_open: int) -> None:
+    def __init__(self, storage: str, user_policies: list[str], max_open: int) -> None:
         self._storage = storage
-        self._policies = import_user_policies(policy_names)
+        self._policies = import_user_policies(user_policies)
         self._max_open = max_open
         self._studies: OrderedDict[str, OpenStudy] = OrderedDict()
         # A request needs one of `max_open` slots to open or use a study. So if `max_open` studies

@@ -49,9 +49,9 @@ def _describe_route(route: Route, schemas: dict[type, JsonObject]) -> JsonObject
     if route.body_type is not None:
         content = {"application/json": {"schema": schemas[route.body_type]}}
         operation["requestBody"] = {"content": content, "required": route.handler is not ask}
-    if route.right is not None:
+    if route.required_right is not None:
         operation["security"] = [{"key": []}, {}]  # a key, or none while the database has no keys
-        operation["description"] = f"The key needs the right `{route.right}`."
+        operation["description"] = f"The key needs the right `{route.required_right}`."
     return operation
 
 
@@ -71,7 +71,7 @@ def _list_parameters(route: Route) -> Iterable[JsonObject]:
 def _describe_problems(route: Route, schemas: dict[type, JsonObject]) -> JsonObject:
     """Return the answers to failed requests by status; each lists the names of its problems."""
     errors: list[type[Exception]] = [*route.problems, DamagedError, StoreError]
-    if route.right is not None:
+    if route.required_right is not None:
         errors += [problems.MissingKeyError, problems.InvalidKeyError, problems.MissingRightError]
     if route.is_about_study:
         errors.append(UnknownStudyError)

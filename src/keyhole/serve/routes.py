@@ -70,7 +70,7 @@ class Route:
     method, path : str
         If the path has ``{study}``, the route is about a study, which is open while the handler
         runs, unless the method is DELETE.
-    right : str or None
+    required_right : str or None
         The right that a key must have; None if no key is needed.
     handler : callable
         It takes the request, and the study if that is open; it returns the content of the answer,
@@ -91,7 +91,7 @@ class Route:
 
     method: str
     path: str
-    right: str | None
+    required_right: str | None
     handler: Handler
     response_type: type | None = None
     body_type: type | None = None

@@ -33,7 +33,8 @@ class ReadOnlyReplica(CachedState):
     @property
     def store(self) -> Store:  # type: ignore[override]
         """The connection."""
-        # A `functools.cached_property` would hold a lock while the connection waits for a fork.
+        # In Python 3.11 a `functools.cached_property` would hold a lock while the connection waits
+        # for the end of a fork.
         if self._store is None:
             self._store = self._connect()
         return self._store
@@ -82,6 +83,7 @@ class ReadOnlyReplica(CachedState):
             if max_events is not None and unread_count > max_events:
                 return None
             self._counts = None  # an error may leave the counts half changed
+            # If what was counted is changed later in the log, the whole log is counted anew.
             while self._counts is None:
                 try:
                     with self.convert_event_errors():
@@ -94,7 +96,7 @@ class ReadOnlyReplica(CachedState):
                 return query(counts)
 
     def _make_counts(self, changes: Sequence[Row] = ()) -> DecisionCounts:
-        """Return the counts before the first event, for a log with the corrections in `changes`."""
+        """Return the counts before the first event; `changes` has the log's corrections, if any."""
         with FORK_LOCK.shared(self):
             definition = Definition.from_bytes(self.definition_bytes, self.policies)
             return DecisionCounts(definition, self.policies, find_corrections(changes))

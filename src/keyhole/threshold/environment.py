@@ -24,7 +24,7 @@ from keyhole.threshold.setting import SETTING
 DRAWN, STAGED, CYCLIC, LISTED = range(4)
 """Kinds of sequences of thresholds: drawn independently, in stages, in permutations, or listed."""
 
-# By an inequality, an error reaches a width with at most this probability. If it does, it is a miss.
+# By an inequality, an error reaches a width with at most this probability; then it is a miss.
 _MISS_PROBABILITY: Final = 0.05
 
 

@@ -93,7 +93,7 @@ class Learner(CoreLearner):
     >>> learner.ask(threshold=2)
     0
     >>> learner.tell(censored=True)  # it reached level 2
-    >>> learner.ask(threshold=3)  # arm 0 may or may not reach level 3
+    >>> learner.ask(threshold=3)  # arm 0 may reach level 3 or not
     0
     >>> learner.tell(1)
     >>> learner

@@ -80,9 +80,9 @@ class RewardEnvironment(SampledEnvironment, Environment, abstract=True):
 class FiniteSampleEnvironment(RewardEnvironment):
     """Environment that draws recorded rewards without replacement.
 
-    `numbers` has all recorded rewards, arm by arm: see `SampledEnvironment`.
-    An arm whose rewards are used up returns their mean. The empirical mean of the arm already
-    equals it, and so does not change any more.
+    `numbers` has all recorded rewards, arm by arm: see `SampledEnvironment`. An arm whose rewards
+    are used up returns their mean. The empirical mean of the arm already equals it, and so does not
+    change any more.
     """
 
     helpers = ()

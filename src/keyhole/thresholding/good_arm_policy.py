@@ -31,12 +31,14 @@ class GoodArmPolicy(Policy, abstract=True):
     delta: float = parameter(default=0.05, gt=0, lt=1, doc="bound on the chance of any error")
 
     class State:
-        """Pulls and summed rewards, and the verdicts: see `verdicts` of `keyhole.policy.Policy`."""
+        """Pulls and summed rewards, and the verdicts on arms: see `keyhole.policy.Policy`."""
 
         pulls = float_array("arms")
         totals = float_array("arms")
         settled = int_array("arms")
+        """0 for an open arm, otherwise 1 + the position of its verdict in `verdicts`."""
         stopped = int_array()
+        """The round in which the last arm was settled, or 0."""
 
     def select(p, s: State, t: int, bonus: Kernel) -> int:
         """Return the first open arm without pulls, else the open arm with the largest index.

@@ -93,7 +93,7 @@ class ModelSearch:
         most_runs: float,
         rng: np.random.Generator,
     ) -> tuple[int, FloatArray] | None:
-        """Return a configuration and its drawn or mean effects; None if no configuration can be run.
+        """Return a configuration and its drawn or mean effects; None if none may be run.
 
         `starts` has the number of runs of each configuration, pending runs included, and
         `failure_count` is the number of failed runs. `challenger` is the number of the next new

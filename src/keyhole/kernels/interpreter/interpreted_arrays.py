@@ -195,9 +195,9 @@ def _make_view_function(cell_format: str) -> Kernel:
     return borrow
 
 
-borrow_float: Final = _make_view_function("d")
-borrow_int: Final = _make_view_function("q")
-borrow_word: Final = _make_view_function("Q")
+borrow_floats: Final = _make_view_function("d")
+borrow_ints: Final = _make_view_function("q")
+borrow_words: Final = _make_view_function("Q")
 
 
 def cache_views(reader: Kernel) -> Kernel:

@@ -20,7 +20,7 @@ from keyhole.validation import Range, check_number
 
 
 def _end_validator(allowed: Range) -> AfterValidator:
-    """Return a validator that refuses an end with a number that is not allowed."""
+    """Return a validator of the end of a range, which refuses numbers that are not allowed."""
 
     def validate_end(end: End) -> End:
         # The name is empty, since messages of Pydantic begin with the path of the field.
@@ -74,11 +74,15 @@ def _judge_by_round(
     """
     tests = []
     for t, floor, ceiling in ranges:
-        time = statistics.format_round(t)
+        round_text = statistics.format_round(t)
         estimate = estimate_at(t)
         if estimate is None:
-            return Finding("undecided", f"{undefined} {time}")
-        tests.append(_range_test(f"{name} {time}", estimate, floor, ceiling, f"{time}: {estimate}"))
+            return Finding("undecided", f"{undefined} {round_text}")
+        tests.append(
+            _range_test(
+                f"{name} {round_text}", estimate, floor, ceiling, f"{round_text}: {estimate}"
+            )
+        )
     return _judge_estimates(f"{head} ", tests)
 
 
@@ -114,10 +118,12 @@ def judge_proportion(
     at_least, at_most = statistics.make_open_ends_infinite(metric_low, metric_high)
     for t, floor, ceiling in statistics.rounds_with_ranges(rounds, low, high):
         values = result.values(policy, metric, t)
-        time = statistics.format_round(t)
+        round_text = statistics.format_round(t)
         share = share_estimate(((at_least <= values) & (values <= at_most)).astype(float))
-        text = f"{share.count:,} of {share.replications:,} replications {time}: {share}"
-        tests.append(_range_test(f"share of replications {time}", share, floor, ceiling, text))
+        text = f"{share.count:,} of {share.replications:,} replications {round_text}: {share}"
+        tests.append(
+            _range_test(f"share of replications {round_text}", share, floor, ceiling, text)
+        )
     return _judge_estimates(f"{result.curves.metric(metric).title} within the range in ", tests)
 
 
@@ -140,30 +146,30 @@ def judge_growth(
     """
     result = results[problem]
     ((_, floor, ceiling),) = statistics.rounds_with_ranges(None, low, high)
-    times = [statistics.format_round(t) for t in (late, early)]
+    round_texts = [statistics.format_round(t) for t in (late, early)]
     if ratio_to is None:
         quotient = statistics.ratio_of(*(result.values(policy, metric, t) for t in (late, early)))
         if quotient is None:
-            return Finding("undecided", f"the mean may be 0 {times[1]}")
-        name = f"mean {times[0]} / mean {times[1]}"
+            return Finding("undecided", f"the mean may be 0 {round_texts[1]}")
+        name = f"mean {round_texts[0]} / mean {round_texts[1]}"
         test = _range_test(name, quotient, floor, ceiling, f"{name}: {quotient}")
         return _judge_estimates("", [test])
     # Two ratios of means are compared on the scale of logarithms.
     name = f"{policy} / {ratio_to}"
     logs = []
     numbers = []
-    for t, time in zip((late, early), times, strict=True):
+    for t, round_text in zip((late, early), round_texts, strict=True):
         pair = [result.values(label, metric, t) for label in (policy, ratio_to)]
         # A logarithm needs a mean that is clearly above 0.
         if any(mean_estimate(array).low <= 0.0 for array in pair):
-            return Finding("undecided", f"a mean may be 0 {time}")
+            return Finding("undecided", f"a mean may be 0 {round_text}")
         logs.append(statistics.log_quotient(*pair))
-        numbers.append(statistics.number_from_log(f"{name} {time}", mean_estimate(logs[-1])))
+        numbers.append(statistics.number_from_log(f"{name} {round_text}", mean_estimate(logs[-1])))
     # The logarithm of the quotient of two ratios is a difference, which is paired by replication.
     step = mean_estimate(logs[0] - logs[1])
     factor = statistics.number_from_log("late ratio / early ratio", step, floor, ceiling)
     text = (
-        f"{numbers[0]} {times[0]}, {numbers[1]} {times[1]}; "
+        f"{numbers[0]} {round_texts[0]}, {numbers[1]} {round_texts[1]}; "
         f"late ratio / early ratio {factor}{statistics.bracket_range(floor, ceiling)}"
     )
     test = _RangeTest(step, *statistics.log_range(floor, ceiling), text, [*numbers, factor])
@@ -184,7 +190,8 @@ def judge_gain(
     """Judge the mean at `late` less the mean at `early`.
 
     Costs before `early`, such as those of a search, do not change this gain. With a `bound`, the
-    ends of the range are multiples of the gain of the bound from `early` to `late`.
+    ends of the range are multiples of the gain of the bound from `early` to `late`. The bound is
+    that of `claimed_policy`, also where a negative control takes its place as `policy`.
     """
     result = results[problem]
     ((_, floor, ceiling),) = statistics.rounds_with_ranges(None, low, high)
@@ -195,7 +202,6 @@ def judge_gain(
     claim_text = statistics.bracket_range(floor, ceiling)
     bound_numbers = list[Number]()
     if bound is not None:
-        # A negative control, too, is compared with the bound of the claimed policy.
         values = [bound_from_results(bound, claimed_policy, result, t) for t in (early, late)]
         rise = values[1] - values[0]
         if not rise > 0.0:
@@ -232,10 +238,10 @@ def judge_level(
     furthest = 0.0
     for t, expected, error in zip(rounds, levels, errors, strict=True):
         estimate = mean_estimate(results[problem].values(policy, metric, t))
-        time = f"T = {t:,}"
+        round_text = f"T = {t:,}"
         if not (estimate.value > 0.0 and 0.0 < math.hypot(estimate.error, error) < math.inf):
-            detail = f"the mean at {time} is 0, or has no standard error: {estimate}"
-            number = statistics.number_of(f"mean at {time}", estimate)
+            detail = f"the mean at {round_text} is 0, or has no standard error: {estimate}"
+            number = statistics.number_of(f"mean at {round_text}", estimate)
             return Finding("undecided", detail, (number,))
         log = math.log(estimate.value / results[problem].arms)
         # The error of the logarithm comes from the delta method.
@@ -244,11 +250,11 @@ def judge_level(
         noise = math.hypot(estimate.error, error)
         distance = abs(estimate.value - expected) / noise
         furthest = max(furthest, distance)
-        texts.append(f"{time}: {estimate}, {distance:.1f} s.e. from {expected:.4g}")
+        texts.append(f"{round_text}: {estimate}, {distance:.1f} s.e. from {expected:.4g}")
         numbers += [
-            statistics.number_of(f"ln(mean / arms) at {time}", estimate),
+            statistics.number_of(f"ln(mean / arms) at {round_text}", estimate),
             statistics.exact_number(
-                f"s.e. from {expected:.4g} at {time}", distance, at_most=std_errors
+                f"s.e. from {expected:.4g} at {round_text}", distance, at_most=std_errors
             ),
         ]
     status = statistics.decide(supported=furthest <= std_errors, contradicted=furthest > std_errors)
@@ -273,8 +279,8 @@ def judge_ratio(
 ) -> Finding:  # fmt: skip
     """Judge the ratio of two cells' means, `cell` over `over`, or of their gains `since` a round.
 
-    The interval comes from the delta method. The claim is undecided if the 95 % interval of the
-    denominator contains 0.
+    A cell is one policy on one problem. The interval comes from the delta method. The claim is
+    undecided if the 95 % interval of the denominator contains 0.
     """
     ranges = statistics.rounds_with_ranges(rounds, low, high)
     return _judge_comparison(results, metric, (cell, over), ranges, "/", statistics.ratio_of, since)
@@ -337,12 +343,12 @@ def judge_deviation_ratio(
     tests = []
     for t, floor, ceiling in statistics.rounds_with_ranges(rounds, low, high):
         values = [operand.values(results, metric, t) for operand in (cell, over)]
-        time = statistics.format_round(t)
+        round_text = statistics.format_round(t)
         log = statistics.log_deviation_ratio(*values)
         if log is None:
-            return Finding("undecided", f"{' or '.join(names)} does not vary enough {time}")
-        quotient = statistics.number_from_log(f"{name} {time}", log, floor, ceiling)
-        text = f"{time}: {quotient}{statistics.bracket_range(floor, ceiling)}"
+            return Finding("undecided", f"{' or '.join(names)} does not vary enough {round_text}")
+        quotient = statistics.number_from_log(f"{name} {round_text}", log, floor, ceiling)
+        text = f"{round_text}: {quotient}{statistics.bracket_range(floor, ceiling)}"
         tests.append(_RangeTest(log, *statistics.log_range(floor, ceiling), text, [quotient]))
     return _judge_estimates(f"{name} ", tests)
 
@@ -371,4 +377,4 @@ QUANTITIES: Final[dict[str, Callable[..., Finding]]] = {
         judge_difference, judge_deviation_ratio, judge_value,
     )
 }  # fmt: skip
-"""The judgement of each quantity that an estimate's field `of` may name."""
+"""The judgement of each quantity that the field `of` of a claim of the kind estimate may name."""

@@ -164,7 +164,7 @@ class _IndexContent:
     def _unmet_sections(self) -> list[Section]:
         """Return a list with the section of the papers' unmet claims, if there are any."""
         blocks: list[PageBlock] = [
-            # With `in_brief`, a claim is shown by its headline, and its result without a name.
+            # With `in_brief`, claims are shown by their headlines, and numbers without names.
             TemplateBlock(
                 "unmet_claims",
                 heading=heading,

@@ -31,7 +31,7 @@ class RCUCB(PairPolicy):
 
     Notes
     -----
-    Departures from the paper: the constants of the confidence length were rebuilt from its text.
+    Departures from the paper: the constants of the root term were inferred from the paper's prose.
     Ties go to the lowest arm and then to the smallest limit.
 
     References

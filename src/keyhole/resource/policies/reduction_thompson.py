@@ -23,7 +23,7 @@ class ReductionThompson(PairPolicy):
     where A and B start at 1. After a round with arm i and limit :math:`\tau_t`, A or B grows by 1
     for each :math:`\tau \le \tau_t`: A with the probability :math:`Z(\tau)`, otherwise B. Z is the
     rescaled gain of `ReductionUCB` with the limit :math:`\tau`. The cost of the largest limit must
-    not exceed its penalty. For a list of limits.
+    not exceed its penalty. The policy needs a list of limits.
 
     Notes
     -----

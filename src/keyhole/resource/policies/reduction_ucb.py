@@ -27,7 +27,8 @@ class ReductionUCB(PairPolicy):
 
     with :math:`T_{i,\tau}` the number of rounds with the pair, :math:`\hat Z_{i,\tau}` the
     mean of Z over these rounds, and :math:`\bar\tau` the largest limit. The cost of this limit must
-    not exceed its penalty; then Z lies in [0, 1]. For a list of limits. Other symbols: `Problem`.
+    not exceed its penalty; then Z lies in [0, 1]. The policy needs a list of limits. `Problem` explains
+    the other symbols.
 
     Parameters
     ----------
@@ -36,7 +37,7 @@ class ReductionUCB(PairPolicy):
 
     Notes
     -----
-    Departures from the paper: the constant of the confidence length was rebuilt from its text.
+    Departures from the paper: the constant in the root was inferred from the paper's prose.
     Pairs are first played arm by arm; ties go to the lowest arm and then to the smallest limit.
 
     References

@@ -64,11 +64,11 @@ class StoOO(RefinedGridPolicy):
     cost_per_round = "a square root for each grid point of the played arm"
 
     def least_factor(self, facts: Mapping[str, Any]) -> float:
-        """Return the range of a run's gain."""
+        """Return `factor`, which is the same at all points, from the known quantities."""
         return 1.0 + value_at(facts["penalty"], float(facts["limits"][-1]))
 
     def factor(p, s: RefinedGridPolicy.State, arm: int, k: int) -> float:
-        """Return the range of a run's gain."""
+        """Return the factor of the root in c: the range of a run's gain."""
         return float(1.0 + s.penalties[arm, s.sizes[arm] - 1])
 
     def update(
@@ -90,8 +90,10 @@ class StoOO(RefinedGridPolicy):
             # The comparison is exact, because the limit was copied from a point.
             if s.points[arm, k] == limit:
                 update_statistics(s, arm, k, used, gain)
+                # The level of the point at this play; 0 would mean that it was never played.
                 s.played[arm, k] = 1 + s.levels[arm, k]
                 log_term = scaled_log_term(p, planned_rounds(p, s))
+                # If it adds points, the indices must be computed anew.
                 if update_grid(p, s, arm, k, k + 1, factor, log_term) > 0:
                     recompute_indices(p, s, arm, 0, s.sizes[arm], factor, log_term)
                 write_best_point(s, arm)

@@ -82,11 +82,11 @@ class ZoomingRCUCB(RefinedGridPolicy):
         gains = float_array("horizon")
 
     def least_factor(self, facts: Mapping[str, Any]) -> float:
-        """Return w."""
+        """Return w, the factor of the root at a point without penalty."""
         return self.gain_range
 
     def factor(p, s: State, arm: int, k: int) -> float:
-        """Return w plus the penalty at the point."""
+        """Return the factor of the root: w plus the penalty at the point."""
         return float(p.gain_range + s.penalties[arm, k])
 
     def update(
@@ -129,7 +129,8 @@ def learn_from_run(
     while stop < s.sizes[arm] and s.points[arm, stop] <= limit:
         update_statistics(s, arm, stop, used, gain)
         stop += 1
-    # Only the point at the limit counts as played, not the points at smaller limits.
+    # Only the point at the limit counts as played, not the points at smaller limits. Its level is
+    # kept, plus 1, since 0 means that a point was never played.
     if stop > 0 and s.points[arm, stop - 1] == limit:
         s.played[arm, stop - 1] = 1 + s.levels[arm, stop - 1]
     log_term = scaled_log_term(p, rounds)

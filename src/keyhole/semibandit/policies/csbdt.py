@@ -9,8 +9,8 @@ class CSBDT(BisectionPolicy):
     r"""Search for each arm's threshold, then fund the arms that prevent the largest sampled losses.
 
     The published algorithm. Its search (`keyhole.semibandit.BisectionPolicy`) may never end;
-    ``as_printed=0`` corrects this. Of the rounds after the search in which arm i got nothing,
-    :math:`S_i` had a loss at this arm, and :math:`F_i` had none. For each arm draw
+    ``as_printed=0`` corrects this. After the search, count the rounds in which arm i got nothing:
+    :math:`S_i` with a loss at this arm, and :math:`F_i` without. For each arm draw
     :math:`\tilde\mu_i` from :math:`\mathrm{Beta}(1 + S_i, 1 + F_i)`, and fund
 
     .. math:: \arg\max_{A : \sum_{i \in A} \hat\theta_i \le Q} \; \sum_{i \in A} \tilde\mu_i
@@ -24,9 +24,11 @@ class CSBDT(BisectionPolicy):
     round_decimals : int, default 0
         Number of decimals to which estimates are rounded, from 1 to 9; 0 for no rounding.
     solve_every, loss_free_rounds : int, default 1 and 0
-        Rounds from one knapsack to the next; and W of `BisectionPolicy`, with 0 for its formula.
+        Rounds from one knapsack to the next; and the number W of `BisectionPolicy`, where 0 stands
+        for its formula.
     as_printed, any_loss : {0, 1}, default 1 and 0
-        Whether to search as the paper prints it; and whether a loss at less than the trial counts.
+        Whether to search as the paper prints it; and whether losses count, too, at an arm that was
+        given less than the amount on trial.
 
     Notes
     -----

@@ -1,4 +1,4 @@
-"""Policy MOSS: pulls the arm with the largest upper bound; bonuses end after horizon / arms pulls."""
+"""Policy MOSS: pulls the arm with the largest upper bound; bonuses end at horizon / arms pulls."""
 
 import math
 
@@ -6,7 +6,7 @@ from keyhole.stochastic.policy_base import IndexPolicy
 
 
 class MOSS(IndexPolicy):
-    r"""Pull the arm with the largest upper bound; after horizon / arms pulls, it is the arm's mean.
+    r"""Pull the arm with the largest upper bound: an arm's mean once it has horizon / arms pulls.
 
     It is minimax optimal: in the worst case its regret is of the smallest possible order,
     :math:`\sqrt{K T}`. It needs the horizon.

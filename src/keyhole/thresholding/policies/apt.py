@@ -55,5 +55,6 @@ class APT(IndexPolicy):
 
     def index(p, pulls: float, total: float) -> float:
         """Return minus T (Delta + epsilon)^2, since the largest index is pulled."""
-        distance = abs(total - p.threshold * pulls) + p.epsilon * pulls
-        return -(distance * distance / pulls)
+        # T (Delta + epsilon)
+        scaled_distance = abs(total - p.threshold * pulls) + p.epsilon * pulls
+        return -(scaled_distance * scaled_distance / pulls)
