@@ -153,7 +153,7 @@ def summarize(content: BenchmarkResults) -> list[SituationSummary]:
 
 
 def can_be_learnt(problem: ProblemRecord) -> bool:
-    """Return whether at most half of the runs of at least one policy are linear (no yardstick).
+    """Return whether at most half of the runs of a policy, other than yardsticks, are linear.
 
     If the budget lets no policy find the best arm, linear runs say nothing about a policy.
     """

@@ -85,7 +85,8 @@ class RunGains:
 
         A run that ends within its limit succeeds with `success_chance`. If this is an array of
         shape (k, 1, 1), the result is a table for each of the k chances. For a log mean m and
-        deviation s, and a limit L with :math:`u = (\log L - m) / s`, the expected seconds are :math:`e^{m + s^2 / 2} \Phi(u - s) + L (1 - \Phi(u))`.
+        deviation s, and a limit L with :math:`u = (\log L - m) / s`, the expected seconds are
+        :math:`e^{m + s^2 / 2} \Phi(u - s) + L (1 - \Phi(u))`.
         """
         scores = (np.log(limits)[:, None] - log_means) / deviation
         chances = normal_cdf(scores)
@@ -97,7 +98,7 @@ class RunGains:
         return np.asarray(gains - self.cost_per_second * seconds)
 
     def loss(self, outcome: RunOutcome, seconds: float) -> float:
-        """Return 1 (the gain of a success in no time) less the gain of a run with the full cut-off."""
+        """Return 1, as a success in no time gains, less the gain of a run with the full cut-off."""
         if outcome == "out of time":
             return 1.0 + self.cost_of_giving_up + self.cost_per_second * self.cutoff
         return (outcome != "ok") + self.cost_per_second * seconds

@@ -27,8 +27,8 @@ class ReductionUCB(PairPolicy):
 
     with :math:`T_{i,\tau}` the number of rounds with the pair, :math:`\hat Z_{i,\tau}` the
     mean of Z over these rounds, and :math:`\bar\tau` the largest limit. The cost of this limit must
-    not exceed its penalty; then Z lies in [0, 1]. The policy needs a list of limits. `Problem` explains
-    the other symbols.
+    not exceed its penalty; then Z lies in [0, 1]. The policy needs a list of limits. The other
+    symbols are those of `Problem`.
 
     Parameters
     ----------
