@@ -118,13 +118,11 @@ class SituationSummary:
 
     @property
     def runner_up(self) -> str:
-        """The policy of `next_best`, and its ratio or `NO_DIFFERENCE`; empty if there is none."""
+        """The policy of `next_best`, and its ratio or `NO_WINNER`; empty if there is none."""
         if self.next_best is None:
             return ""
         policy, interval = self.next_best
-        return (
-            f"{policy}, {interval} times" if interval.is_above_one else f"{policy}, {NO_DIFFERENCE}"
-        )
+        return f"{policy}, {interval} times" if interval.is_above_one else f"{policy}, {NO_WINNER}"
 
     @property
     def uncounted_problems(self) -> int:
@@ -255,7 +253,7 @@ def _make_standing(policy: str, results: Sequence[tuple[ProblemRecord, ResultRec
     )
 
 
-NO_DIFFERENCE: Final = "no difference shown"
+NO_WINNER: Final = "no difference shown"
 _BOOTSTRAPS: Final = 10_000
 _TWO_DECIMALS_BELOW: Final = 10  # for ratios
 _ONE_DECIMAL_BELOW: Final = 100

@@ -2,7 +2,7 @@
 
 A learner is one vector of 64-bit words. It begins with a header: the policy's random stream, the
 rounds begun, whether a decision is pending, and the thread that may call. A plan follows (where
-each layout begins, then the sizes that shapes name, then a zero), and then the cells: inputs,
+each layout begins, then the lengths of arrays, then a zero), and then the cells: inputs,
 state, context, decision, feedback, report.
 """
 
@@ -33,7 +33,7 @@ Words = NDArray[np.uint64]
 # word `OWNER_THREAD` is 0 if any thread may call. `keyhole.play.learner` reads and writes the
 # header from Python.
 STREAM, _, ROUNDS, PENDING, OWNER_THREAD, PLAN = range(6)
-# Entries of the plan: the starts of the six layouts, then the sizes that shapes name.
+# Entries of the plan: the starts of the six layouts, then the lengths of arrays, such as `arms`.
 _INPUTS, _STATE, _CONTEXT, _DECISION, _FEEDBACK, _REPORT, _SIZES = range(7)
 
 # The operations of a call. The last two receive the context, or the feedback, as a number: if

@@ -81,13 +81,9 @@ def compile_imputation(policy: kernel_compilation.CompiledClass) -> Kernel:
     # `impute` may call `update`. It then passes each value of context, decision and feedback as an
     # argument of its own, while the drivers pass the three groups. So `update` is bound again, with
     # the argument list of single values.
-    update_args = kernel_compilation.base_kernel_args(policy.owner)["update"]
+    args = kernel_compilation.base_kernel_args(policy.owner)["update"]
     helpers["update"] = kernel_compilation.bind_kernel(
-        owner,
-        policy.sources["update"],
-        update_args,
-        kernel_compilation.identity_mapping(update_args),
-        helpers,
+        owner, policy.sources["update"], args, kernel_compilation.identity_mapping(args), helpers
     )
     return kernel_compilation.bind_kernel(owner, source, IMPUTE.args(), expressions, helpers)
 

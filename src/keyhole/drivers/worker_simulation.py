@@ -164,7 +164,7 @@ def _build_loop(
         p_cells, p_dims, e_cells, e_dims, plan_vector, wrong, seed, first, last, checkpoints, out,
         control, cells, rngs, order, numbers,
     ):  # fmt: skip
-        # The integers that shapes name: the policy's, then the environment's.
+        # The lengths of arrays, such as `arms`: the policy's, then the environment's.
         shapes = (read_p_dims(p_dims), read_e_dims(e_dims))
         p = read_p(p_cells, 0, shapes[0])
         e = read_e(e_cells, 0, shapes[1])

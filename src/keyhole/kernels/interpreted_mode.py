@@ -62,7 +62,7 @@ def interpreted(wanted: bool = True) -> AbstractContextManager[None]:
 
 
 def find_interpretation_request(argument: bool | None = None) -> bool | None:
-    """Return whether interpreting kernels here is wanted; None if that is not specified.
+    """Return whether kernels are requested to be interpreted here; None without a request.
 
     `argument` decides if it is given, else the context, else the environment variable.
 

@@ -41,13 +41,13 @@ class Scale:
 
     low: float
     high: float
-    scale_name: ScaleName = "linear"
+    spacing: ScaleName = "linear"
 
     def to_fractions(self, values: Sequence[float] | Floats) -> Floats:
         """Return where values lie: 0 at `low`, 1 at `high`; NaN where they cannot be drawn."""
         numbers = np.array(values, np.float64)
-        numbers[~_is_drawable(numbers, self.scale_name == "log")] = np.nan
-        if self.scale_name == "linear":
+        numbers[~_is_drawable(numbers, self.spacing == "log")] = np.nan
+        if self.spacing == "linear":
             return (numbers - self.low) / (self.high - self.low)
         low = math.log(self.low)
         high = math.log(self.high)
@@ -60,7 +60,7 @@ class Scale:
     def to_values(self, fractions: Sequence[float] | Floats) -> Floats:
         """Return the values that lie at these fractions of the axis."""
         fractions = np.asarray(fractions, np.float64)
-        if self.scale_name == "linear":
+        if self.spacing == "linear":
             return self.low + fractions * (self.high - self.low)
         return np.asarray(self.low * (self.high / self.low) ** fractions)
 
@@ -77,14 +77,12 @@ class Scale:
     def tick_texts(self, values: Sequence[float]) -> list[str]:
         """Return the labels of ticks at these values."""
         return (
-            format_ticks(values)
-            if self.scale_name == "linear"
-            else list(map(format_number, values))
+            format_ticks(values) if self.spacing == "linear" else list(map(format_number, values))
         )
 
     def tick_values(self, tick_count: int = 6, *, whole: bool = False) -> list[float]:
         """Return the values at which `ticks` are."""
-        values = self._log_ticks() if self.scale_name == "log" else None
+        values = self._log_ticks() if self.spacing == "log" else None
         if values is None:
             # The locator counts the intervals between ticks.
             locator = MaxNLocator(tick_count - 1, steps=_TICK_STEPS, integer=whole)
@@ -155,7 +153,7 @@ def format_number(value: float) -> str:
 
 
 def fit_scale(
-    scale_name: ScaleName,
+    spacing: ScaleName,
     values: Iterable[Floats],
     *,
     low: float | None = None,
@@ -171,7 +169,7 @@ def fit_scale(
     are no values and no ends are given, a linear scale shows 0 to 1, and a logarithmic scale 1 to
     10.
     """
-    is_log = scale_name == "log"
+    is_log = spacing == "log"
     smallest, largest = _value_range(values, is_log)
     if not smallest <= largest:
         # Nothing can be drawn: the given ends determine the scale; without any, it is arbitrary.
@@ -199,7 +197,7 @@ def fit_scale(
     end += extension
     if not is_log:
         start = max(start, floor)
-    return Scale(*_ascending_ends(invert(start), invert(end), low, high), scale_name)
+    return Scale(*_ascending_ends(invert(start), invert(end), low, high), spacing)
 
 
 def _ascending_ends(
@@ -327,7 +325,7 @@ class PlotArea:
             return no_interval, no_interval
         low = np.array(curve.low, np.float64)
         high = np.array(curve.high, np.float64)
-        is_below = np.isneginf(low) | ((low <= 0) & (self.y.scale_name == "log"))
+        is_below = np.isneginf(low) | ((low <= 0) & (self.y.spacing == "log"))
         low = np.where(is_below, self.y.low, low)
         is_drawn = ~np.isnan(self.y.to_fractions(curve.y))
         return np.where(is_drawn, low, np.nan), np.where(is_drawn, high, np.nan)

@@ -102,7 +102,7 @@ class LineChart:
         Files of the figure, which are linked below it.
     height : int
         Height of the plot in pixels.
-    all_labels : sequence of str
+    siblings : sequence of str
         Labels of the curves in this chart and the charts beside it, so that a curve looks the same
         in all; by default only the labels of this chart.
     by_position : bool
@@ -130,7 +130,7 @@ class LineChart:
     rings: Sequence[Ring] = ()
     files: Sequence[str] = ()
     height: int = 300
-    all_labels: Sequence[str] = ()
+    siblings: Sequence[str] = ()
     by_position: bool = False
     template: ClassVar[str] = "pages/templates/line_chart.html.j2"
 

@@ -312,7 +312,7 @@ def _axis_entry(axis: Axis, scale: Scale) -> dict[str, Any]:
     return {
         "title": axis.title,
         "unit": axis.unit,
-        "log": scale.scale_name == "log",
+        "log": scale.spacing == "log",
         "low": scale.low,
         "high": scale.high,
     }
@@ -439,7 +439,7 @@ def draw_chart(
     in the grid's legend, and not at the ends of curves.
     """
     plot = PlotArea.from_chart(chart, height=height or chart.height, is_panel=bool(grid_labels))
-    styles = line_styles([*(grid_labels or chart.all_labels), *chart.labels], chart.by_position)
+    styles = line_styles([*(grid_labels or chart.siblings), *chart.labels], chart.by_position)
     return Drawing(
         chart=chart,
         plot=plot,

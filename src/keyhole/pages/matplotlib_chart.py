@@ -99,9 +99,7 @@ def _draw_chart(
     has the entries that all lines' styles have in panels.
     """
     plot = PlotArea.from_chart(chart, height=chart.height, is_panel=bool(grid_labels))
-    styles = matplotlib_styles(
-        [*(grid_labels or chart.all_labels), *chart.labels], chart.by_position
-    )
+    styles = matplotlib_styles([*(grid_labels or chart.siblings), *chart.labels], chart.by_position)
     # Axes on which the user has drawn before keep what they show.
     earlier_ends = (axes.get_xlim(), axes.get_ylim()) if axes.has_data() else ((), ())
     lines = {}
@@ -112,11 +110,11 @@ def _draw_chart(
         lines[curve.label] = _draw_curve(curve, axes, plot, number, style)
     _draw_marks(chart, axes, plot)
     tick_count, letters = _PANEL_TICK_LIMITS if grid_labels else _TICK_LIMITS
-    locator: Locator = _PageLocator(plot.x.scale_name, tick_count, letters, whole=plot.has_whole_x)
+    locator: Locator = _PageLocator(plot.x.spacing, tick_count, letters, whole=plot.has_whole_x)
     if len(plot.x_values) == 1:
         locator = FixedLocator(plot.x_values.tolist())
     _set_axis(axes, "x", chart.x, _scale_with_margin(plot, chart, 0), locator, earlier_ends[0])
-    locator = _PageLocator(plot.y.scale_name, tick_count, np.inf, whole=False)
+    locator = _PageLocator(plot.y.spacing, tick_count, np.inf, whole=False)
     _set_axis(axes, "y", chart.y, _scale_with_margin(plot, chart, 1), locator, earlier_ends[1])
     axes.grid(alpha=0.25, linewidth=0.6)
     axes.spines[["top", "right"]].set_visible(False)
@@ -186,10 +184,8 @@ class _PageLocator(Locator):
     in all.
     """
 
-    def __init__(
-        self, scale_name: ScaleName, tick_count: int, letters: float, *, whole: bool
-    ) -> None:
-        self._scale_name = scale_name
+    def __init__(self, spacing: ScaleName, tick_count: int, letters: float, *, whole: bool) -> None:
+        self._spacing = spacing
         self._most_ticks = tick_count
         self._most_letters = letters
         self._whole = whole
@@ -201,7 +197,7 @@ class _PageLocator(Locator):
     def tick_values(self, vmin: float, vmax: float) -> list[float]:
         """Return the values of the ticks from `vmin` to `vmax`."""
         low, high = sorted((float(vmin), float(vmax)))
-        scale = Scale(low, high, self._scale_name)
+        scale = Scale(low, high, self._spacing)
         for tick_count in range(self._most_ticks, 1, -1):
             values = scale.tick_values(tick_count, whole=self._whole)
             if sum(len(text) + 2 for text in scale.tick_texts(values)) <= self._most_letters:
@@ -233,7 +229,7 @@ def _scale_with_margin(plot: PlotArea, chart: LineChart, axis_index: int) -> Sca
     low_fraction = -_MARGIN if np.nanmin(fractions, initial=0.5) < _NEAR_END else 0.0
     high_fraction = 1 + _MARGIN if np.nanmax(fractions, initial=0.5) > 1 - _NEAR_END else 1.0
     low, high = scale.to_values([low_fraction, high_fraction]).tolist()
-    return Scale(low, high, scale.scale_name)
+    return Scale(low, high, scale.spacing)
 
 
 def _set_axis(
@@ -244,7 +240,7 @@ def _set_axis(
     The axis also shows `earlier_ends`; these are empty if nothing was drawn on it before.
     """
     ends = [scale.low, scale.high, *earlier_ends]
-    axes.set(**{f"{name}scale": scale.scale_name, f"{name}lim": (min(ends), max(ends))})
+    axes.set(**{f"{name}scale": scale.spacing, f"{name}lim": (min(ends), max(ends))})
     drawn_axis = getattr(axes, f"{name}axis")
     drawn_axis.set_label_text(axis.heading, parse_math=False)
     drawn_axis.set_major_locator(locator)

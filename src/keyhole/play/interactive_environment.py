@@ -23,7 +23,7 @@ _INIT, _OBSERVE, _RESPOND, _SCORE = range(4)
 _SIGNATURE: Final = numba_signature(
     "void",
     "float64[::1]",  # all memory: inputs, state, context, decision, feedback, report, metrics
-    "int64[::1]",  # the memory plan: where each of these begins, then the sizes that shapes name
+    "int64[::1]",  # the memory plan: where each of these begins, then the array lengths
     "uint64[::1]",  # the environment's random stream
     "int64",  # round
     "int64",  # the operation

@@ -84,9 +84,8 @@ def json_digest(content: object) -> str:
 
 def _policy_digest_parts(plan: Plan, policy: Policy) -> list[object]:
     # A policy that knows its budget plays a simulation for each budget, which is then its horizon.
-    facts = [
-        rows_for_digest(plan.facts(policy, horizon)) for horizon, _ in plan.list_simulations(policy)
-    ]
+    simulations = plan.list_simulations(policy)
+    facts = [rows_for_digest(plan.facts(policy, horizon)) for horizon, _ in simulations]
     policy_parts: list[object] = [
         type(policy).__name__,
         rows_for_digest(policy.parameters()),

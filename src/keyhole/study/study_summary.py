@@ -333,8 +333,8 @@ def _events_table(counts: DecisionCounts) -> Table:
         texts = (
             f"{name} {_as_text(event_words[name])}" for name in event_words if name not in _HIDDEN
         )
-        time = f"{datetime.fromtimestamp(event.at, UTC):%Y-%m-%d %H:%M:%S}"
-        rows.append([f"{event.seq:,}", time, event_kind.name, ", ".join(texts)])
+        time_text = f"{datetime.fromtimestamp(event.at, UTC):%Y-%m-%d %H:%M:%S}"
+        rows.append([f"{event.seq:,}", time_text, event_kind.name, ", ".join(texts)])
     caption = f"The last {arm_means.MAX_LAST_EVENTS} events"
     return Table(caption, ["event", "time (UTC)", "kind", "what"], rows)
 

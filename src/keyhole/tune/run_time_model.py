@@ -234,7 +234,7 @@ class OutcomeModel:
             self.failures.sweep(runs[is_failed | ~runs["is_censored"]], features, rng)
 
     def success_chances(self, effects: FloatArray) -> FloatArray | float:
-        """Return the chances that runs on a random instance succeed, given that they are not cut off.
+        """Return the chances that runs on a random instance succeed, if they are not cut off.
 
         `effects` has a row for each of the `models`.
         """

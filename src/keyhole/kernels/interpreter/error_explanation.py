@@ -43,8 +43,7 @@ def explain_kernel_error(error: Exception, owner: str) -> Exception | None:
     entries = _list_traceback_entries(error.__traceback__)
     if not entries:
         return None
-    # A `raise` was written by the kernel's author. It is no choice of the author's if it passes on
-    # an `UndefinedOperationError`.
+    # A `raise` is the author's own, unless it passes on an `UndefinedOperationError`.
     instruction = entries[-1].tb_frame.f_code.co_code[entries[-1].tb_lasti]
     is_deliberate = instruction == _RAISE_OPCODE and not isinstance(error, UndefinedOperationError)
     description = None if is_deliberate else _describe_error(error)

@@ -74,15 +74,11 @@ def _judge_by_round(
     """
     tests = []
     for t, floor, ceiling in ranges:
-        round_text = statistics.format_round(t)
+        when = statistics.format_round(t)
         estimate = estimate_at(t)
         if estimate is None:
-            return Finding("undecided", f"{undefined} {round_text}")
-        tests.append(
-            _range_test(
-                f"{name} {round_text}", estimate, floor, ceiling, f"{round_text}: {estimate}"
-            )
-        )
+            return Finding("undecided", f"{undefined} {when}")
+        tests.append(_range_test(f"{name} {when}", estimate, floor, ceiling, f"{when}: {estimate}"))
     return _judge_estimates(f"{head} ", tests)
 
 
@@ -118,12 +114,10 @@ def judge_proportion(
     at_least, at_most = statistics.make_open_ends_infinite(metric_low, metric_high)
     for t, floor, ceiling in statistics.rounds_with_ranges(rounds, low, high):
         values = result.values(policy, metric, t)
-        round_text = statistics.format_round(t)
+        when = statistics.format_round(t)
         share = share_estimate(((at_least <= values) & (values <= at_most)).astype(float))
-        text = f"{share.count:,} of {share.replications:,} replications {round_text}: {share}"
-        tests.append(
-            _range_test(f"share of replications {round_text}", share, floor, ceiling, text)
-        )
+        text = f"{share.count:,} of {share.replications:,} replications {when}: {share}"
+        tests.append(_range_test(f"share of replications {when}", share, floor, ceiling, text))
     return _judge_estimates(f"{result.curves.metric(metric).title} within the range in ", tests)
 
 
@@ -158,13 +152,13 @@ def judge_growth(
     name = f"{policy} / {ratio_to}"
     logs = []
     numbers = []
-    for t, round_text in zip((late, early), round_texts, strict=True):
+    for t, when in zip((late, early), round_texts, strict=True):
         pair = [result.values(label, metric, t) for label in (policy, ratio_to)]
         # A logarithm needs a mean that is clearly above 0.
         if any(mean_estimate(array).low <= 0.0 for array in pair):
-            return Finding("undecided", f"a mean may be 0 {round_text}")
+            return Finding("undecided", f"a mean may be 0 {when}")
         logs.append(statistics.log_quotient(*pair))
-        numbers.append(statistics.number_from_log(f"{name} {round_text}", mean_estimate(logs[-1])))
+        numbers.append(statistics.number_from_log(f"{name} {when}", mean_estimate(logs[-1])))
     # The logarithm of the quotient of two ratios is a difference, which is paired by replication.
     step = mean_estimate(logs[0] - logs[1])
     factor = statistics.number_from_log("late ratio / early ratio", step, floor, ceiling)
@@ -238,10 +232,10 @@ def judge_level(
     furthest = 0.0
     for t, expected, error in zip(rounds, levels, errors, strict=True):
         estimate = mean_estimate(results[problem].values(policy, metric, t))
-        round_text = f"T = {t:,}"
+        when = f"T = {t:,}"
         if not (estimate.value > 0.0 and 0.0 < math.hypot(estimate.error, error) < math.inf):
-            detail = f"the mean at {round_text} is 0, or has no standard error: {estimate}"
-            number = statistics.number_of(f"mean at {round_text}", estimate)
+            detail = f"the mean at {when} is 0, or has no standard error: {estimate}"
+            number = statistics.number_of(f"mean at {when}", estimate)
             return Finding("undecided", detail, (number,))
         log = math.log(estimate.value / results[problem].arms)
         # The error of the logarithm comes from the delta method.
@@ -250,11 +244,11 @@ def judge_level(
         noise = math.hypot(estimate.error, error)
         distance = abs(estimate.value - expected) / noise
         furthest = max(furthest, distance)
-        texts.append(f"{round_text}: {estimate}, {distance:.1f} s.e. from {expected:.4g}")
+        texts.append(f"{when}: {estimate}, {distance:.1f} s.e. from {expected:.4g}")
         numbers += [
-            statistics.number_of(f"ln(mean / arms) at {round_text}", estimate),
+            statistics.number_of(f"ln(mean / arms) at {when}", estimate),
             statistics.exact_number(
-                f"s.e. from {expected:.4g} at {round_text}", distance, at_most=std_errors
+                f"s.e. from {expected:.4g} at {when}", distance, at_most=std_errors
             ),
         ]
     status = statistics.decide(supported=furthest <= std_errors, contradicted=furthest > std_errors)
@@ -343,12 +337,12 @@ def judge_deviation_ratio(
     tests = []
     for t, floor, ceiling in statistics.rounds_with_ranges(rounds, low, high):
         values = [operand.values(results, metric, t) for operand in (cell, over)]
-        round_text = statistics.format_round(t)
+        when = statistics.format_round(t)
         log = statistics.log_deviation_ratio(*values)
         if log is None:
-            return Finding("undecided", f"{' or '.join(names)} does not vary enough {round_text}")
-        quotient = statistics.number_from_log(f"{name} {round_text}", log, floor, ceiling)
-        text = f"{round_text}: {quotient}{statistics.bracket_range(floor, ceiling)}"
+            return Finding("undecided", f"{' or '.join(names)} does not vary enough {when}")
+        quotient = statistics.number_from_log(f"{name} {when}", log, floor, ceiling)
+        text = f"{when}: {quotient}{statistics.bracket_range(floor, ceiling)}"
         tests.append(_RangeTest(log, *statistics.log_range(floor, ceiling), text, [quotient]))
     return _judge_estimates(f"{name} ", tests)
 

@@ -90,7 +90,7 @@ def parameter_chart(outcome: JudgedEntry, declaration: ParameterFigure, stem: st
         title=declaration.title,
         named=_choose_labels(outcome, {key: end.value for key, end in last_means.items()}, metric),
         files=[f"{stem}.{suffix}" for suffix in figure_files.FIGURE_KINDS],
-        all_labels=[policy["label"] for policy in outcome.entry.policies],
+        siblings=[policy["label"] for policy in outcome.entry.policies],
     )
 
 
@@ -126,7 +126,7 @@ def ratio_chart(curves: Curves, problem: str, metric: str, denominator: str) -> 
         "interval (delta method, paired); left out where the mean in the denominator may be 0.",
         references=[ReferenceLine(value=1.0, label=f"as {denominator}")],
         files=[f"{problem}-{metric}-ratio.{suffix}" for suffix in figure_files.FIGURE_KINDS],
-        all_labels=curves.labels,
+        siblings=curves.labels,
     )
 
 

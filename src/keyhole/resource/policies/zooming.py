@@ -43,7 +43,7 @@ class ZoomingRCUCB(RefinedGridPolicy):
 
     Notes
     -----
-    Departures from the paper: alpha was added; constants were rebuilt; only pairs that were played
+    Departures from the paper: alpha was added; constants were inferred; only pairs that were played
     are recommended. See :doc:`/resource`. Ties go to the lowest arm and then to the smallest limit.
 
     References
