@@ -291,7 +291,7 @@ def allocate(
 ) -> tuple[FloatArray, IntArray, list[Arrays]]:
     """Allocate one buffer for several layouts; return buffer, plan, and the arrays of each layout.
 
-    The *plan* has the start of each layout, then the lengths of arrays, such as `arms`, then a zero, so
+    The *plan* has the start of each layout, then lengths of arrays, such as `arms`, then a zero, so
     that it is never empty. The first `reserved` cells of the buffer are left free.
     """
     lengths = [layout.size(sizes) for layout in layouts]

@@ -224,10 +224,8 @@ class Plan:
     horizon: int
     checkpoints: tuple[int, ...]
     seed: int
-    details: bool = False
-    """Whether to keep the metrics that are kept on request only."""
-    checked: bool = False
-    """Whether to check every index of a kernel."""
+    details: bool = False  # whether to keep the metrics that are kept on request only
+    checked: bool = False  # whether to check every index of a kernel
     interpreted: bool = False
     interpret_uncompiled: bool = False
     """Whether Python may simulate short runs of policies that are not compiled yet."""

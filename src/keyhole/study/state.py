@@ -368,13 +368,12 @@ class State(LogState):
         """Let the policy learn the round that has ended, in settings that learn by round."""
         if self.study_round is None:
             return
-        policy_state = self.policy_state
         try:
             feedback = self.study_round.end(
-                policy_state.facts, policy_state.state, self.feedback_count
+                self.policy_state.facts, self.policy_state.state, self.feedback_count
             )
             if feedback is not None:
-                self.policy_state = policy_state.with_facts(feedback.facts)
+                self.policy_state = self.policy_state.with_facts(feedback.facts)
                 self.policy_state.learn_round(self.rounds, feedback)
         except Exception as error:
             raise LearningError(self.definition.policy, self.seq, error) from error

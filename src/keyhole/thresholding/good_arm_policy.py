@@ -35,10 +35,8 @@ class GoodArmPolicy(Policy, abstract=True):
 
         pulls = float_array("arms")
         totals = float_array("arms")
-        settled = int_array("arms")
-        """0 for an open arm, otherwise 1 + the position of its verdict in `verdicts`."""
-        stopped = int_array()
-        """The round in which the last arm was settled, or 0."""
+        settled = int_array("arms")  # 0 for an open arm, otherwise 1 + its verdict's position
+        stopped = int_array()  # the round in which the last arm was settled, or 0
 
     def select(p, s: State, t: int, bonus: Kernel) -> int:
         """Return the first open arm without pulls, else the open arm with the largest index.

@@ -20,9 +20,9 @@ _SIMILARITIES: Final = 2.0 ** np.arange(13)
 _TINY: Final = 1e-9
 _MAX_EXPONENT: Final = 700.0  # exp() overflows above 709.8
 _HALF_LOG_2_PI: Final = 0.5 * log(2.0 * pi)
+# The weight of an arm in m is the inverse variance of its average around m, for runs of variance 1.
 LogLikelihood = Callable[[float, FloatArray, FloatArray], FloatArray]
-"""Function that returns the log likelihood of each arm, given s, m and the weight of each arm in m
-(the inverse variance of its average around m, for runs of variance 1)."""
+"""Function that returns the log likelihood of each arm, given s, m and the arms' weights in m."""
 
 
 def draw_interval_shares(
