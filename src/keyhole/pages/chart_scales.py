@@ -76,9 +76,7 @@ class Scale:
 
     def tick_texts(self, values: Sequence[float]) -> list[str]:
         """Return the labels of ticks at these values."""
-        return (
-            format_ticks(values) if self.spacing == "linear" else list(map(format_number, values))
-        )
+        return format_ticks(values) if self.spacing == "linear" else [*map(format_number, values)]
 
     def tick_values(self, tick_count: int = 6, *, whole: bool = False) -> list[float]:
         """Return the values at which `ticks` are."""
