@@ -26,7 +26,7 @@ def test_bench_says_first_who_is_best(keyhole, tmp_path):
     code, out, _ = keyhole(*ONE, "--policies", "OptKG", "--out", tmp_path)
     assert code == 0
     columns, best, hint, *_ = out.splitlines()
-    assert columns.split() == ["setting", "problems", "best,", "by", "regret", "next"]
+    assert columns.split() == ["setting", "situation", "(part)", "best,", "by", "regret", "next"]
     row = r"thresholding +arms differ \(tuning\) +LSA +OptKG, no difference shown"
     assert re.fullmatch(row, best)
     assert "--verbose" in hint

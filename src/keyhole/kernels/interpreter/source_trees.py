@@ -65,7 +65,7 @@ def compile_definition(tree: ast.FunctionDef, code: CodeType) -> CodeType:
 
 
 def _innermost_class_name(code: CodeType) -> str:
-    """Return the name of the innermost class around a function; without one, ``_``."""
+    """Return the name of the innermost class around a function, or ``_`` if there is none."""
     names = code.co_qualname.split(".")
     classes = [a for a, b in pairwise(names) if "<locals>" not in (a, b)]
     return next(reversed(classes), _NO_CLASS)

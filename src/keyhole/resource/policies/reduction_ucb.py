@@ -16,7 +16,7 @@ from keyhole.resource.setting import limit_index
 class ReductionUCB(PairPolicy):
     r"""Treat every pair of arm and limit as an arm of its own, and play UCB on these.
 
-    A baseline: it does not use a run's information about smaller limits. Use `RCUCB`.
+    It needs a list of limits, and is a baseline: a run counts for no smaller limit. Use `RCUCB`.
 
     Each pair is played once. Then play
 
@@ -27,8 +27,7 @@ class ReductionUCB(PairPolicy):
 
     with :math:`T_{i,\tau}` the number of rounds with the pair, :math:`\hat Z_{i,\tau}` the
     mean of Z over these rounds, and :math:`\bar\tau` the largest limit. The cost of this limit must
-    not exceed its penalty; then Z lies in [0, 1]. The policy needs a list of limits. The other
-    symbols are those of `Problem`.
+    not exceed its penalty; then Z lies in [0, 1]. The other symbols are those of `Problem`.
 
     Parameters
     ----------

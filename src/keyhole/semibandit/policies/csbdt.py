@@ -24,8 +24,7 @@ class CSBDT(BisectionPolicy):
     round_decimals : int, default 0
         Number of decimals to which estimates are rounded, from 1 to 9; 0 for no rounding.
     solve_every, loss_free_rounds : int, default 1 and 0
-        Rounds from one knapsack to the next; and the number W of `BisectionPolicy`, where 0 stands
-        for its formula.
+        Rounds from one knapsack to the next; and W of `BisectionPolicy`, or 0 to compute W.
     as_printed, any_loss : {0, 1}, default 1 and 0
         Whether to search as the paper prints it; and whether losses count, too, at an arm that was
         given less than the amount on trial.
