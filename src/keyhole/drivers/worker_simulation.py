@@ -329,8 +329,8 @@ def _compile_draw(policy: CompiledClass, environment: CompiledClass, duration: K
     expressions = {"rng": "rng", "numbers": "numbers"}
     for group in ("context", "decision", "feedback"):
         expressions |= records.layout_of(group).value_expressions(group)
-    call = "rng, numbers, context, decision, feedback"
-    draw_duration = bind_kernel("duration", duration, call, expressions, {})
+    args = "rng, numbers, context, decision, feedback"
+    draw_duration = bind_kernel("duration", duration, args, expressions, {})
     read_es = environment.state.reader("ES")
     read_context, read_decision, read_feedback = records.readers()
     write_feedback = records.feedback.writer()

@@ -148,8 +148,8 @@ class SettingLearner(Learner):
             `tell`, the same decision is returned again.
         """
         values = self.vocabulary.parse_context(**context)
+        # `format_decision` returns the words of the context, too.
         all_words = self.vocabulary.format_decision(values, self._decide_or_repeat(values, exclude))
-        # These words have the context, too.
         context_words = self.vocabulary.format_context(values)
         decision = {name: word for name, word in all_words.items() if name not in context_words}
         return decision if len(decision) > 1 else next(iter(decision.values()))
