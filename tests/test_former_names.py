@@ -30,6 +30,7 @@ MODULES = {
 NAMES = {
     "keyhole.data": {"aslib": "aslib_problem", "Events": "DailyCounts"},
     "keyhole.distributions": {"TabulatedDistribution": "TabulatedSciPyDistribution"},
+    "keyhole.experiment": {"open_run": "load_run_folder"},
     "keyhole.papers": {"FILES": "ENTRY_FILES", "is_reproduction": "is_reproduction_folder"},
     "keyhole.policy": {"argmin": "argmin_tree_find", "integer": "int_input"},
     "keyhole.resource": {"replica": "replica_problem", "Independent": "IndependentPair"},

@@ -39,6 +39,7 @@ _NEW_NAMES: Final = {
         "reporting_delay": "disease_reporting_delay",
     },
     "keyhole.distributions": {"TabulatedDistribution": "TabulatedSciPyDistribution"},
+    "keyhole.experiment": {"open_run": "load_run_folder"},
     "keyhole.papers": {"FILES": "ENTRY_FILES", "is_reproduction": "is_reproduction_folder"},
     "keyhole.policy": {
         "argmin": "argmin_tree_find",
