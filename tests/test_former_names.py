@@ -30,9 +30,10 @@ MODULES = {
 NAMES = {
     "keyhole.data": {"aslib": "aslib_problem", "Events": "DailyCounts"},
     "keyhole.distributions": {"TabulatedDistribution": "TabulatedSciPyDistribution"},
+    "keyhole.experiment": {"open_run": "load_run_folder"},
     "keyhole.papers": {"FILES": "ENTRY_FILES", "is_reproduction": "is_reproduction_folder"},
     "keyhole.policy": {"argmin": "argmin_tree_find", "integer": "int_input"},
-    "keyhole.resource": {"replica": "replica_problem", "Independent": "IndependentPair"},
+    "keyhole.resource": {"replica": "reconstructed_problem", "Independent": "IndependentPair"},
     "keyhole.runner": {"Runner": "CommandRunner"},
     "keyhole.stochastic": {"UCBPolicy": "DeviationUCBPolicy"},
     "keyhole.thresholding": {"ConfidenceCoverageProblem": "BoundCoverageProblem"},

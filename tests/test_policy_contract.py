@@ -14,7 +14,7 @@ from keyhole import interpreted
 from keyhole.experiment.setting_registry import BUILT_IN, find_setting
 from keyhole.kernels.interpreted_mode import is_interpreted
 from keyhole.policy import Policy
-from keyhole.testing import check_context, pending_checks, policy_checks
+from keyhole.testing import check_context, pending_decision_checks, policy_checks
 from keyhole.testing.policy_checks import saving_changes_nothing
 from tests.conformance import shared_context
 
@@ -47,7 +47,7 @@ def compiled_once(request, monkeypatch):
     every index is checked.
     """
     if request.config.getoption("--compiled"):
-        for module in (check_context, pending_checks, policy_checks):
+        for module in (check_context, pending_decision_checks, policy_checks):
             monkeypatch.setattr(module, "bounds_checked", nullcontext)
 
 

@@ -33,12 +33,13 @@ _NEW_NAMES: Final = {
         **{name: f"{name}_problem" for name in _DATA_SETS},
         "Events": "DailyCounts",
         "Times": "ArrivalTimes",
-        "level_of_time": "count_met_deadlines",
+        "level_of_time": "count_deadlines_met",
         "read_events_csv": "read_daily_counts_csv",
         "read_measured_csv": "read_measured_runs_csv",
         "reporting_delay": "disease_reporting_delay",
     },
     "keyhole.distributions": {"TabulatedDistribution": "TabulatedSciPyDistribution"},
+    "keyhole.experiment": {"open_run": "load_run_folder"},
     "keyhole.papers": {"FILES": "ENTRY_FILES", "is_reproduction": "is_reproduction_folder"},
     "keyhole.policy": {
         "argmin": "argmin_tree_find",
@@ -48,8 +49,10 @@ _NEW_NAMES: Final = {
         "number": "float_input",
     },
     "keyhole.resource": {
-        **{name: f"{name}_problem" for name in ("portfolio", "replica", "three_models")},
         "Independent": "IndependentPair",
+        "portfolio": "portfolio_problem",
+        "replica": "reconstructed_problem",
+        "three_models": "three_models_problem",
     },
     "keyhole.runner": {
         "MECHANISMS": "KILL_MECHANISMS",

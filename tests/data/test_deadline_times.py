@@ -3,7 +3,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from keyhole.data import ArrivalTimes, count_met_deadlines
+from keyhole.data import ArrivalTimes, count_deadlines_met
 
 minutes = st.one_of(st.integers(-60, 60).map(float), st.just(float("inf")))
 grids = st.sets(st.integers(-60, 60), min_size=1, max_size=8).map(lambda s: sorted(s, reverse=True))
@@ -17,7 +17,7 @@ def ferries():
 @settings(max_examples=40)
 @given(minutes, grids)
 def test_a_sample_reaches_a_threshold_exactly_where_its_deadline_is_kept(time, deadlines):
-    sample = count_met_deadlines(time, deadlines)
+    sample = count_deadlines_met(time, deadlines)
     for c, deadline in enumerate(deadlines, start=1):
         assert (sample >= c) == (time <= deadline)
 
@@ -88,7 +88,7 @@ def test_deadlines_must_fall(ferries, deadlines, message):
     calls = (
         lambda: ferries.met_shares(deadlines),
         lambda: ferries.problem(deadlines, feedback="censored"),
-        lambda: count_met_deadlines(3, deadlines),
+        lambda: count_deadlines_met(3, deadlines),
     )
     for call in calls:
         with pytest.raises(ValueError, match=message):

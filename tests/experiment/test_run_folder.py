@@ -12,7 +12,7 @@ import pyarrow.parquet as pq
 import pytest
 
 import keyhole
-from keyhole.experiment import Spec, load_run, open_run, run
+from keyhole.experiment import Spec, load_run, load_run_folder, run
 from keyhole.experiment.run_summary import first_metric_and_means, leaders_cells
 from keyhole.experiment.sweep_summary import point_names
 from keyhole.files import json_checksum
@@ -67,7 +67,7 @@ def test_a_metric_that_the_setting_no_longer_has_is_shown_by_its_name(finished, 
 
 
 def test_provenance_names_versions_and_no_places(finished):
-    provenance = open_run(finished).provenance
+    provenance = load_run_folder(finished).provenance
     assert provenance["seed"] == 4
     assert provenance["versions"]["keyhole"] == version("keyhole")
     assert provenance["command"] == "keyhole run small.toml"
@@ -278,12 +278,12 @@ def test_forged_results_of_a_sweep_are_refused(swept, damage, name, read):
     checksums[path.name] = hashlib.sha256(path.read_bytes()).hexdigest()
     forged(swept, checksums=checksums)
     with pytest.raises(ValueError, match=r"sweep cannot be read: .") as error:
-        read(open_run(swept))
+        read(load_run_folder(swept))
     assert str(error.value).isprintable()
 
 
 def test_the_table_of_a_sweep_is_that_of_its_values(swept):
-    run = open_run(swept)
+    run = load_run_folder(swept)
     means = [first_metric_and_means(point.curves) for point in run.points]
     names = list(point_names(run.spec["sweep"]))
     assert text_table(*leaders_cells(names, means)) in str(run)
@@ -293,7 +293,7 @@ def test_the_table_of_a_sweep_is_that_of_its_values(swept):
 def test_more_row_groups_than_the_file_has_are_refused(swept, count):
     forged(swept, groups=[count, *[1] * 7])
     with pytest.raises(ValueError, match=r"sweep cannot be read: values.parquet has 8 row groups"):
-        _ = open_run(swept).points[0].curves
+        _ = load_run_folder(swept).points[0].curves
 
 
 def test_a_run_that_was_cut_off_before_its_end_is_not_finished(copied):

@@ -11,7 +11,7 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 import pytest
 
-from keyhole.experiment import Spec, open_run, run
+from keyhole.experiment import Spec, load_run_folder, run
 from keyhole.experiment.report import write_report
 
 pytestmark = pytest.mark.interpreted
@@ -32,7 +32,7 @@ def numbers(curves):
 
 def found(folder):
     """Return what there is to see of a run."""
-    opened = open_run(folder)
+    opened = load_run_folder(folder)
     return {
         "name": opened.spec["name"],
         "seed": opened.provenance["seed"],
@@ -55,7 +55,7 @@ def test_a_run_is_opened_with_its_results_and_left_as_it_is(folder):
 
 
 def test_its_spec_means_what_it_meant(folder, tmp_path):
-    spec = Spec.from_table(open_run(folder).spec)
+    spec = Spec.from_table(load_run_folder(folder).spec)
     assert spec == Spec.from_table(spec.table())
     played = run(spec, tmp_path / "played", command=EXPECTED[folder.name]["command"])
     for name in TABLES:
@@ -81,7 +81,7 @@ def test_the_toml_beside_it_is_read_the_same_or_refused_with_one_line(folder):
         assert found.startswith(f"{folder / 'spec.toml'}: ")
         assert "\n" not in found
     else:
-        assert found == Spec.from_table(open_run(folder).spec).table()
+        assert found == Spec.from_table(load_run_folder(folder).spec).table()
 
 
 def table_or_error(path):

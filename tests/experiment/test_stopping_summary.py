@@ -37,9 +37,9 @@ def folder(tmp_path_factory):
 
 
 def test_a_run_shows_rounds_used_and_errors_against_the_guarantee(folder):
-    from keyhole.experiment.run_folder import open_run
+    from keyhole.experiment.run_folder import load_run_folder
 
-    found = open_run(folder)
+    found = load_run_folder(folder)
     curves, guarantees = found.curves, find_guarantees(found)
     assert list(guarantees) == ["all"]
     used = curves.values("all", "rounds_used")[-1]
@@ -61,8 +61,8 @@ def test_the_report_has_a_section_of_it(folder):
 def test_policies_are_left_out_where_their_files_are_gone(folder):
     from dataclasses import replace
 
-    from keyhole.experiment.run_folder import open_run
+    from keyhole.experiment.run_folder import load_run_folder
 
-    found = open_run(folder)
+    found = load_run_folder(folder)
     spec = found.spec | {"policy": [{"name": "gone.py:Policy"}]}
     assert find_guarantees(replace(found, spec=spec)) == {}

@@ -13,7 +13,7 @@ import pytest
 
 import keyhole.experiment.runner
 import keyhole.play.simulation_job
-from keyhole.experiment import Spec, load_run, open_run, run
+from keyhole.experiment import Spec, load_run, load_run_folder, run
 from keyhole.experiment.forecast import measure_forecast
 from keyhole.experiment.run_folder import RESULT_FILES, write_provenance
 from keyhole.experiment.sweep_parquet import column_type
@@ -73,7 +73,7 @@ def content(folder):
 
 def test_each_point_is_what_it_would_be_alone(grid, tmp_path):
     points = Spec.from_text(TEXT).points
-    found = open_run(grid).points
+    found = load_run_folder(grid).points
     assert [one.values for one in found] == [point.values for point in points]
     for i, (point, one) in enumerate(zip(points, found, strict=True)):
         alone = run(point.spec, tmp_path / str(i)).curves
@@ -104,7 +104,7 @@ def test_the_tables_have_a_column_for_each_varied_thing_in_front(grid):
     curves = pq.read_table(grid / "curves.parquet")
     assert curves.column_names[:4] == ["policy.alpha", "problem.means", "policy", "round"]
     found = curves.slice(0, 8).drop_columns(["policy.alpha", "problem.means"])
-    assert found.equals(open_run(grid).points[0].curves.to_arrow())
+    assert found.equals(load_run_folder(grid).points[0].curves.to_arrow())
 
 
 def test_a_point_is_written_and_read_without_the_others(grid):
@@ -162,7 +162,7 @@ def test_a_grid_goes_on_where_it_was_interrupted(grid, tmp_path, monkeypatch, pl
         with pytest.raises(KeyboardInterrupt):
             run(Spec.from_text(TEXT), tmp_path / "run")
     with pytest.raises(ValueError, match="not finished"):
-        open_run(tmp_path / "run")
+        load_run_folder(tmp_path / "run")
     run(Spec.from_text(TEXT), tmp_path / "run")
     assert len(played) == len(set(played)) == 6
     assert content(tmp_path / "run") == content(grid)
@@ -216,7 +216,7 @@ def test_a_run_of_a_grid_has_no_curves_of_its_own(grid):
 
 
 def test_a_plain_run_has_one_point(finished):
-    (point,) = open_run(finished).points
+    (point,) = load_run_folder(finished).points
     assert point.values == {}
     assert point.curves.labels == ("ours", "RoundRobin()")
 
@@ -228,14 +228,14 @@ def test_altered_results_of_a_grid_are_refused(grid, tmp_path, name):
     data[len(data) // 2] ^= 1
     (tmp_path / "run" / name).write_bytes(data)
     with pytest.raises(ValueError, match=f"{name} was altered after the run"):
-        open_run(tmp_path / "run")
+        load_run_folder(tmp_path / "run")
 
 
 def test_a_table_that_is_not_that_of_the_points_is_refused(grid, tmp_path):
     result = run(Spec.from_text(TEXT), tmp_path / "run")
     write_provenance(tmp_path / "run", result.provenance | {"groups": [1, 1]})
     with pytest.raises(ValueError, match="run cannot be read"):
-        open_run(tmp_path / "run")
+        load_run_folder(tmp_path / "run")
 
 
 def test_a_folder_of_another_grid_is_refused(grid):

@@ -10,7 +10,7 @@ import pytest
 from keyhole import Curves, Metric
 from keyhole.experiment import (
     Spec,
-    open_run,
+    load_run_folder,
     run,
     sweep_summary,
 )
@@ -92,7 +92,7 @@ def page(tmp_path_factory):
     run(Spec.from_text(TEXT), folder)
     with pytest.MonkeyPatch.context() as patch:
         leave_figures_empty(patch)
-        return write_report(folder), open_run(folder)
+        return write_report(folder), load_run_folder(folder)
 
 
 def test_the_report_has_the_means_of_every_point(page):

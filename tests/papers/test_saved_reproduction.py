@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from keyhole.experiment import Spec, open_run
+from keyhole.experiment import Spec, load_run_folder
 from keyhole.papers import Entry, is_reproduction_folder, report_again
 
 SAVED = Path(__file__).parents[1] / "saved"
@@ -41,5 +41,5 @@ def test_the_specs_of_its_runs_are_those_of_the_entry(folder):
     (part,) = json.loads((folder / "reproduction.json").read_text())["parts"]
     entry = Entry.find(part["entry"])
     for problem in part["problems"]:
-        spec = Spec.from_table(open_run(folder / problem).spec)
+        spec = Spec.from_table(load_run_folder(folder / problem).spec)
         assert spec.table() == entry.spec(problem, part["scale"]).table()

@@ -20,7 +20,7 @@ from keyhole.threshold import AnytimeKaplanMeierUCB
 from keyhole.threshold import Problem as Levels
 from keyhole.thresholding import LSA, Policy, Problem, RoundRobin
 from tests.reference.parallel import play
-from tests.resource.cases import replica_problem
+from tests.resource.cases import reconstructed_problem
 from tests.stochastic.cases import FIVE, bernoulli, reference_of
 
 pytestmark = pytest.mark.interpreted
@@ -50,7 +50,7 @@ SETTINGS = [
     pytest.param(LSA(), LABELS, marks=pytest.mark.compiled),
     (Tossing(), LABELS),
     (ThompsonSampling(), Classical([0.3, 0.6, 0.4], distribution="beta", concentration=2)),
-    (RCUCB(), replica_problem("Indep", "small", arms=3)),
+    (RCUCB(), reconstructed_problem("Indep", "small", arms=3)),
     (ESCB(m=1), Patrols(mean_losses=[0.2, 0.5, 0.8], thresholds=[0.5] * 3, resource=1.0)),
 ]
 
@@ -160,7 +160,7 @@ def test_a_context_belongs_to_its_decision():
 
 
 def test_a_run_takes_what_it_consumes_up_to_its_limit():
-    problem = replica_problem("Indep", "small", arms=3)
+    problem = reconstructed_problem("Indep", "small", arms=3)
     asked = {"horizon": 100, "replications": 8, "duration": Consumption()}
     for workers in (1, 4):
         curves = simulate(problem, {"it": RCUCB()}, workers=workers, checked=True, **asked)

@@ -30,7 +30,7 @@ def arm_of(instance, k):
 
 
 @cache
-def replica_problem(instance, grid="main", arms=10, **more):
+def reconstructed_problem(instance, grid="main", arms=10, **more):
     distributions = [arm_of(instance, k) for k in range(arms)]
     return Problem(distributions, GRIDS[grid], COST, PENALTY, **more)
 

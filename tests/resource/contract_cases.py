@@ -16,15 +16,15 @@ from keyhole.resource import (
 )
 from keyhole.stochastic import ThompsonSampling
 from tests.conformance import ContractGroup
-from tests.resource.cases import replica_problem
+from tests.resource.cases import reconstructed_problem
 
 
 def listed_limits(policy):
-    return replica_problem("PosCorr", "small", arms=3)
+    return reconstructed_problem("PosCorr", "small", arms=3)
 
 
 def all_limits(policy):
-    return replica_problem("NegCorr", "small", arms=3, continuous=True)
+    return reconstructed_problem("NegCorr", "small", arms=3, continuous=True)
 
 
 ZOOMING = ZoomingRCUCB(alpha=0.05, delta=0.3, refine=3, lipschitz=2, gain_range=2)

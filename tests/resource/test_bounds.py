@@ -13,7 +13,7 @@ from keyhole.resource import (
     ReductionUCB,
     bounds,
 )
-from tests.resource.cases import PENALTY, drive, learner_of, replica_problem, runs_of
+from tests.resource.cases import PENALTY, drive, learner_of, reconstructed_problem, runs_of
 
 
 def plain_failure(t, alpha):
@@ -40,7 +40,7 @@ def test_the_failure_is_the_best_of_the_peeling_bounds(alpha):
 def test_estimates_leave_their_confidence_lengths_as_rarely_as_proposition_1_says(instance):
     # The pairs are played by RCUCB itself, so that the number of informative rounds is random.
     alpha, rounds, replications = 3.0, (30, 100, 400), 60
-    problem = replica_problem(instance, "small", arms=2)
+    problem = reconstructed_problem(instance, "small", arms=2)
     policy = RCUCB(alpha=alpha, gain_range=2)
     promised = bounds.estimate_failure(rounds, alpha=alpha)
     assert promised[0] < 0.05
@@ -69,7 +69,7 @@ def states_after(policy, problem, rounds, replication):
 @pytest.mark.slow
 @pytest.mark.parametrize("instance", ["PosCorr", "NegCorr", "Indep"])
 def test_regrets_stay_below_the_bounds(instance):
-    problem = replica_problem(instance, "small", arms=3)
+    problem = reconstructed_problem(instance, "small", arms=3)
     alpha, checkpoints = 1.5, (100, 1000, 20_000)
     penalties = PENALTY(problem.limits)
     policies = {"RCUCB": RCUCB(alpha=alpha, gain_range=2), "UCB": ReductionUCB(alpha=alpha)}
@@ -99,14 +99,14 @@ def test_the_bounds_grow_with_the_logarithm_where_gaps_are_large():
 def test_no_bound_is_above_what_the_worst_pair_loses_in_every_round(bound, instance):
     gaps, penalties = [[0.0, 1e-5], [0.3, 0.2]], [0.0, 0.1]
     assert bound(gaps, penalties, 10, alpha=2.0) <= 10 * 0.3
-    problem = replica_problem(instance)
+    problem = reconstructed_problem(instance)
     found = bound(problem.gaps, PENALTY(problem.limits), 10_000, alpha=1.01)
     assert found <= 10_000 * problem.gaps.max()
 
 
 @pytest.mark.parametrize("seed", range(3))
 def test_the_regret_is_what_the_informative_rounds_of_neighbours_leave(seed):
-    problem, rounds = replica_problem("NegCorr", "small", arms=3), 120
+    problem, rounds = reconstructed_problem("NegCorr", "small", arms=3), 120
     learner = learner_of(RCUCB(), problem, rounds)
     asked = drive(learner, runs_of(problem, seed, 0), rounds)
     by_pair = bounds.regret_by_pair(problem.gaps, learner.state["told"])

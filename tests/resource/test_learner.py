@@ -3,7 +3,7 @@ import pytest
 
 from keyhole import Learner
 from keyhole.resource import RCUCB, Power, ReductionThompson, ReductionUCB, ZoomingRCUCB
-from tests.resource.cases import drive, learner_of, replica_problem, runs_of
+from tests.resource.cases import drive, learner_of, reconstructed_problem, runs_of
 
 pytestmark = pytest.mark.interpreted
 
@@ -69,7 +69,7 @@ def test_it_prints_what_it_has_learnt():
     "policy", [RCUCB(), ReductionUCB(), ReductionThompson(), ZoomingRCUCB(lipschitz=9)], ids=repr
 )
 def test_a_function_of_ones_own_survives_saving(policy, tmp_path):
-    problem = replica_problem(
+    problem = reconstructed_problem(
         "PosCorr", "small", arms=2, continuous=isinstance(policy, ZoomingRCUCB)
     )
     run = runs_of(problem, 3, 0)
@@ -99,7 +99,7 @@ def test_a_function_of_ones_own_survives_saving(policy, tmp_path):
 
 
 def test_every_tell_informs_about_smaller_limits_only():
-    learner = learner_of(RCUCB(), replica_problem("Indep", "small", arms=1), None)
+    learner = learner_of(RCUCB(), reconstructed_problem("Indep", "small", arms=1), None)
     learner.ask()
     learner.tell(exceeded=True)
     assert learner.state["told"].tolist() == [[1, 1, 1]]

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from keyhole.resource import ZoomingRCUCB, replica_problem, three_models_problem
+from keyhole.resource import ZoomingRCUCB, reconstructed_problem, three_models_problem
 from tests.resource import cases
 
 pytestmark = pytest.mark.interpreted
@@ -24,16 +24,18 @@ SHARES = {  # of censored runs of the best pair: sections 5.1 and F.1
 
 @pytest.mark.parametrize(("instance", "grid"), SHARES)
 def test_replicas_have_the_papers_shares_of_censored_runs(instance, grid):
-    problem = replica_problem(instance, grid)
+    problem = reconstructed_problem(instance, grid)
     arm, limit = problem.best_pair
     assert arm == 0
     place = problem.limits.tolist().index(limit)
     assert problem.censoring[arm, place] == pytest.approx(SHARES[instance, grid], abs=0.0025)
-    assert problem.gains == pytest.approx(cases.replica_problem(instance, grid).gains, abs=1e-9)
+    assert problem.gains == pytest.approx(
+        cases.reconstructed_problem(instance, grid).gains, abs=1e-9
+    )
 
 
 def test_runs_of_low_censoring_are_correlated_and_rarely_exceed_the_best_limit():
-    problem = replica_problem("LowCensoring", "low")
+    problem = reconstructed_problem("LowCensoring", "low")
     assert problem.arms == 5
     for distribution in problem.distributions:
         (rr, rc), (_, cc) = distribution.covariance
@@ -43,24 +45,24 @@ def test_runs_of_low_censoring_are_correlated_and_rarely_exceed_the_best_limit()
 
 
 def test_arms_beyond_the_tenth_are_like_it():
-    problem = replica_problem("PosCorr", size=12)
+    problem = reconstructed_problem("PosCorr", size=12)
     assert problem.arms == 12
     assert (problem.gains[10:] == problem.gains[9]).all()
     assert problem.gains[8, 0] != problem.gains[9, 0]
 
 
 def test_limits_may_be_counted_or_listed():
-    assert replica_problem("Indep", 4).limits.tolist() == [0.25, 0.5, 0.75, 1.0]
-    assert replica_problem("Indep", [0.3, 0.4]).limits.tolist() == [0.3, 0.4]
+    assert reconstructed_problem("Indep", 4).limits.tolist() == [0.25, 0.5, 0.75, 1.0]
+    assert reconstructed_problem("Indep", [0.3, 0.4]).limits.tolist() == [0.3, 0.4]
 
 
 @pytest.mark.parametrize(
     ("make", "message"),
     [
-        (lambda: replica_problem("Poscorr"), "instance must be"),
-        (lambda: replica_problem("Indep", "big"), "limits must be"),
-        (lambda: replica_problem("Indep", 0), "limits must be at least 1, got 0"),
-        (lambda: replica_problem("Indep", size=0), "size must be at least 1, got 0"),
+        (lambda: reconstructed_problem("Poscorr"), "instance must be"),
+        (lambda: reconstructed_problem("Indep", "big"), "limits must be"),
+        (lambda: reconstructed_problem("Indep", 0), "limits must be at least 1, got 0"),
+        (lambda: reconstructed_problem("Indep", size=0), "size must be at least 1, got 0"),
         (lambda: three_models_problem("loose"), "promise must be"),
     ],
 )
@@ -114,7 +116,7 @@ def test_figure_1_shows_runs_of_all_models(drawing):
 
 
 @pytest.mark.parametrize(
-    "problem", [three_models_problem("soft"), replica_problem("Indep", "small")], ids=repr
+    "problem", [three_models_problem("soft"), reconstructed_problem("Indep", "small")], ids=repr
 )
 def test_figure_2_shows_gains_and_the_best_pair(drawing, problem):
     axes = drawing.draw_gains(problem)
@@ -128,7 +130,7 @@ def test_figure_2_shows_gains_and_the_best_pair(drawing, problem):
 def test_figure_3_shows_every_point_of_the_grids(drawing):
     from matplotlib.figure import Figure
 
-    problem = replica_problem("Indep", size=2, continuous=True)
+    problem = reconstructed_problem("Indep", size=2, continuous=True)
     learner = cases.learner_of(ZoomingRCUCB(alpha=0.05, lipschitz=4), problem, 200)
     cases.drive(learner, cases.runs_of(problem, 1, 0), 200)
     sizes = learner.state["sizes"].tolist()

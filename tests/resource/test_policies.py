@@ -37,7 +37,7 @@ from tests import interpreted_draws
 from tests.lengths import short_or_long
 from tests.reference import resource as reference
 from tests.reference.resource import play
-from tests.resource.cases import drive, learner_of, replica_problem, runs_of
+from tests.resource.cases import drive, learner_of, reconstructed_problem, runs_of
 from tests.stochastic.cases import reference_of as base_of
 
 pytestmark = pytest.mark.interpreted
@@ -71,9 +71,9 @@ ON_ALL = (
 )
 RUNS = np.random.default_rng(4).random((2, 40))
 PROBLEMS = {
-    "positive correlation": replica_problem("PosCorr", "small", arms=3),
-    "negative correlation": replica_problem("NegCorr", arms=2),
-    "independent": replica_problem("Indep", "small", arms=4),
+    "positive correlation": reconstructed_problem("PosCorr", "small", arms=3),
+    "negative correlation": reconstructed_problem("NegCorr", arms=2),
+    "independent": reconstructed_problem("Indep", "small", arms=4),
     "one pair": Problem([BetaExponential(1, 1, 2)], [0.7], Power(), Power()),
     "measured runs, a penalty that jumps": Problem(
         [Replay(*RUNS), Replay(*RUNS[::-1])],
@@ -192,7 +192,7 @@ def test_one_limit_is_a_classical_bandit(name, base):
 
 
 def test_a_limit_is_found_in_spite_of_rounding():
-    problem = replica_problem("Indep", arms=2)
+    problem = reconstructed_problem("Indep", arms=2)
     assert 0.46 not in problem.limits.tolist()
     for limit in np.round(problem.limits, 2):
         learner = learner_of(FixedLimit(limit=float(limit)), problem, None)
@@ -288,7 +288,9 @@ class Wanders(RCUCB):
 @pytest.mark.parametrize("instance", ["PosCorr", "NegCorr", "Indep"])
 def test_rcucb_has_less_regret_than_both_reductions_as_in_the_paper(instance):
     policies = {"RCUCB": RCUCB(), "UCB": ReductionUCB(), "Thompson": ReductionThompson()}
-    curves = simulate(replica_problem(instance), policies, horizon=30_000, replications=12, seed=3)
+    curves = simulate(
+        reconstructed_problem(instance), policies, horizon=30_000, replications=12, seed=3
+    )
     for other in ("UCB", "Thompson"):
         gap = curves.paired("RCUCB", other, metric="regret", round=30_000)
         assert gap.high < 0, other
@@ -327,7 +329,7 @@ class PlayedPairAlone(ReductionThompson):
 def test_thompson_sampling_is_better_with_a_coin_for_every_limit_up_to_the_one_played(instance):
     policies = {"every": ReductionThompson(), "one": PlayedPairAlone()}
     curves = simulate(
-        replica_problem(instance, "main"), policies, horizon=10_000, replications=20, seed=1
+        reconstructed_problem(instance, "main"), policies, horizon=10_000, replications=20, seed=1
     )
     gap = curves.paired("every", "one", metric="regret", round=10_000)
     assert gap.high < -20.0

@@ -22,7 +22,7 @@ from keyhole.resource import (
     TruncatedNormal,
     ZoomingRCUCB,
 )
-from tests.resource.cases import COST, GRIDS, PENALTY, replica_problem
+from tests.resource.cases import COST, GRIDS, PENALTY, reconstructed_problem
 
 pytestmark = pytest.mark.interpreted
 
@@ -201,7 +201,7 @@ def test_a_plain_bandit_is_a_special_case():
 def test_the_calibrated_instances_have_the_optimum_they_were_made_for(
     instance, grid, limit, censored
 ):
-    problem = replica_problem(instance, grid)
+    problem = reconstructed_problem(instance, grid)
     arm, best = problem.best_pair
     assert arm == 0
     assert best == pytest.approx(limit, abs=5e-5)
@@ -210,9 +210,9 @@ def test_the_calibrated_instances_have_the_optimum_they_were_made_for(
 
 
 def test_the_optimal_gains_of_the_calibrated_instances():
-    found = [replica_problem(name).best_gain for name in ("PosCorr", "NegCorr", "Indep")]
+    found = [reconstructed_problem(name).best_gain for name in ("PosCorr", "NegCorr", "Indep")]
     assert found == pytest.approx([0.0298, 0.0426, 0.1840], abs=5e-5)
-    best = replica_problem("Indep").gains.max(axis=1)
+    best = reconstructed_problem("Indep").gains.max(axis=1)
     expected = [0.184, 0.152, 0.125, 0.104, 0.086, 0.071, 0.058, 0.047, 0.038, 0.030]
     assert best == pytest.approx(expected, abs=5e-4)
 
@@ -238,13 +238,13 @@ def test_the_table_of_gains_is_exact_to_the_promised_digits(distribution, penalt
 
 
 def test_the_best_of_all_limits_is_found():
-    problem = replica_problem("Indep", continuous=True)
+    problem = reconstructed_problem("Indep", continuous=True)
     arm, limit = problem.best_pair
     assert arm == 0
     # Exp(1) at mean reward 1/2: the derivative of the gain vanishes.
     slope = (0.5 - 0.1 * limit + PENALTY(limit)) - (0.1 + 0.8 * limit**3)
     assert abs(slope) < 1e-4
-    assert problem.best_gain > replica_problem("Indep", "large").best_gain
+    assert problem.best_gain > reconstructed_problem("Indep", "large").best_gain
 
 
 def test_the_best_limit_may_be_none_at_all():
@@ -264,7 +264,7 @@ def test_the_best_limit_of_measured_runs_is_one_of_them():
 
 
 def test_a_run_yields_the_same_whatever_the_limit():
-    problem = replica_problem("NegCorr", arms=2)
+    problem = reconstructed_problem("NegCorr", arms=2)
     wide, narrow = drawn(problem, 500, 1), drawn(problem, 500, 1, limit=problem.limits[3])
     seen = narrow[2] == 0
     assert 20 < seen.sum() < 480
@@ -316,11 +316,11 @@ def test_arms_of_all_distributions_stand_side_by_side():
 
 
 def test_it_prints_in_short():
-    assert repr(replica_problem("Indep", "small", arms=1)) == (
+    assert repr(reconstructed_problem("Indep", "small", arms=1)) == (
         "Problem(1 arm, 3 limits up to 0.9, cost=Power(slope=0.1), "
         "penalty=Power(slope=0.1, factor=0.2, power=4))"
     )
-    assert "any limit up to 1" in repr(replica_problem("Indep", continuous=True))
+    assert "any limit up to 1" in repr(reconstructed_problem("Indep", continuous=True))
     assert repr(DISTRIBUTIONS["own"]) == "CustomDistribution(triangle, numbers=[0.8, 0.3])"
 
 
@@ -424,10 +424,18 @@ ARM = BetaExponential(5, 5, 1)
             ),
             "density must be that of the consumptions returned by draw: up to their median, 1.4.*",
         ),
-        (lambda: replica_problem("Indep").gain(10, 0.5), r"arm must lie in \[0, 10\), got 10"),
-        (lambda: replica_problem("Indep").gain(0, 2.0), r"limit must lie in \(0, 1\], got 2.0"),
         (
-            lambda: simulate(replica_problem("Indep"), [ZoomingRCUCB()], horizon=9, replications=1),
+            lambda: reconstructed_problem("Indep").gain(10, 0.5),
+            r"arm must lie in \[0, 10\), got 10",
+        ),
+        (
+            lambda: reconstructed_problem("Indep").gain(0, 2.0),
+            r"limit must lie in \(0, 1\], got 2.0",
+        ),
+        (
+            lambda: simulate(
+                reconstructed_problem("Indep"), [ZoomingRCUCB()], horizon=9, replications=1
+            ),
             "continuous must be True for ZoomingRCUCB",
         ),
     ],

@@ -11,7 +11,7 @@ from keyhole.kernels.kernel_decorators import bounds_checked
 from keyhole.resource import RCUCB, AnytimeZoomingRCUCB, Power, Problem, StoOO, ZoomingRCUCB
 from tests.lengths import short_or_long
 from tests.reference import resource as reference
-from tests.resource.cases import drive, learner_of, replica_problem, runs_of
+from tests.resource.cases import drive, learner_of, reconstructed_problem, runs_of
 
 pytestmark = pytest.mark.interpreted
 
@@ -20,7 +20,7 @@ POLICY = ZoomingRCUCB(alpha=0.1, refine=3, lipschitz=4)
 
 @cache
 def after(policy, rounds, seed=0, instance="NegCorr"):
-    problem = replica_problem(instance, arms=3, continuous=True)
+    problem = reconstructed_problem(instance, arms=3, continuous=True)
     learner = learner_of(policy, problem, rounds)
     asked = drive(learner, runs_of(problem, seed, 0), rounds)
     grids = [
@@ -107,7 +107,10 @@ def test_estimates_stay_within_their_confidence_lengths_as_lemma_8_says():
     ids=repr,
 )
 def test_grids_never_outgrow_their_memory(policy):
-    problem, rounds = replica_problem("Indep", arms=1, continuous=True), short_or_long(40, 300)
+    problem, rounds = (
+        reconstructed_problem("Indep", arms=1, continuous=True),
+        short_or_long(40, 300),
+    )
     with bounds_checked():
         learner = learner_of(policy, problem, rounds)
     drive(learner, runs_of(problem, 1, 0), rounds)
@@ -115,7 +118,7 @@ def test_grids_never_outgrow_their_memory(policy):
 
 
 def test_one_round_is_enough_of_a_horizon():
-    problem = replica_problem("Indep", arms=2, continuous=True)
+    problem = reconstructed_problem("Indep", arms=2, continuous=True)
     curves = simulate(problem, {"it": POLICY}, horizon=1, replications=8)
     assert np.isfinite(curves.values("it", "simple_regret")).all()
 
@@ -123,7 +126,7 @@ def test_one_round_is_enough_of_a_horizon():
 @pytest.mark.slow
 @pytest.mark.compiled
 def test_it_comes_close_to_the_best_of_all_limits():
-    problem = replica_problem("Indep", continuous=True)
+    problem = reconstructed_problem("Indep", continuous=True)
     curves = simulate(
         problem, {"it": ZoomingRCUCB()}, horizon=30_000, replications=16, checkpoints=[500, 30_000]
     )
@@ -136,7 +139,7 @@ def test_it_comes_close_to_the_best_of_all_limits():
     [(1500, 1), pytest.param(30_000, 16, marks=[pytest.mark.compiled, pytest.mark.slow])],
 )
 def test_it_is_as_good_as_a_fine_list_that_it_need_not_be_given(rounds, replications):
-    problem = replica_problem("Indep", continuous=True)
+    problem = reconstructed_problem("Indep", continuous=True)
     policies = {"zooming": ZoomingRCUCB(alpha=0.05, lipschitz=0.3), "list": RCUCB(alpha=0.5)}
     curves = simulate(problem, policies, horizon=rounds, replications=replications, seed=2)
     regret = {label: curves.mean(label, "regret")[-1] for label in policies}
@@ -144,14 +147,14 @@ def test_it_is_as_good_as_a_fine_list_that_it_need_not_be_given(rounds, replicat
 
 
 def test_without_a_horizon_decisions_do_not_depend_on_how_much_memory_there_is():
-    problem = replica_problem("Indep", arms=2, continuous=True)
+    problem = reconstructed_problem("Indep", arms=2, continuous=True)
     policy, run = AnytimeZoomingRCUCB(alpha=0.05, lipschitz=4), runs_of(problem, 2, 0)
     asked = [drive(learner_of(policy, problem, memory), run, 200) for memory in (200, 900)]
     assert asked[0] == asked[1]
 
 
 def test_a_period_is_zooming_with_as_many_rounds():
-    problem = replica_problem("Indep", arms=2, continuous=True)
+    problem = reconstructed_problem("Indep", arms=2, continuous=True)
     run = runs_of(problem, 3, 0)
     learner = learner_of(AnytimeZoomingRCUCB(alpha=0.05, lipschitz=4), problem, 255)
     asked = drive(learner, run, 255)
@@ -166,7 +169,7 @@ def test_a_period_is_zooming_with_as_many_rounds():
 @pytest.mark.compiled
 def test_what_a_run_tells_of_smaller_limits_is_worth_something():
     # The same rule, the same constants; only StoOO learns of nothing but the pair it plays.
-    problem = replica_problem("Indep", continuous=True)
+    problem = reconstructed_problem("Indep", continuous=True)
     policies = {
         "zooming": ZoomingRCUCB(alpha=0.02, lipschitz=2),
         "stoo": StoOO(alpha=0.02, lipschitz=2),
@@ -177,7 +180,7 @@ def test_what_a_run_tells_of_smaller_limits_is_worth_something():
 
 
 def test_several_intervals_cut_at_once_stay_what_they_are():
-    problem = replica_problem("PosCorr", arms=2, continuous=True)
+    problem = reconstructed_problem("PosCorr", arms=2, continuous=True)
     policy, rounds = StoOO(alpha=0.02, lipschitz=2), 300
     known = {
         "limits": problem.limits.tolist(),

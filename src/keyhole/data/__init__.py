@@ -25,7 +25,7 @@ from keyhole.data.random_forest_training import (
 from keyhole.data.recorded_consumptions import MeasuredRuns, read_measured_runs_csv
 from keyhole.data.recorded_deadline_times import (
     ArrivalTimes,
-    count_met_deadlines,
+    count_deadlines_met,
     deliveries_problem,
     flights_problem,
     load_deliveries,
@@ -35,7 +35,7 @@ from keyhole.former_names import add_former_names
 
 __all__ = [
     "ArrivalTimes", "Conversions", "DailyCounts", "ForestTrainer", "Labels", "MeasuredRuns",
-    "RunToExport", "Scenario", "aslib_problem", "cdnow_problem", "count_met_deadlines",
+    "RunToExport", "Scenario", "aslib_problem", "cdnow_problem", "count_deadlines_met",
     "crowd_problem", "deliveries_problem", "disease_reporting_delay", "flights_problem",
     "forests_problem", "load_aslib", "load_cdnow", "load_crimes", "load_deliveries", "load_flights",
     "load_forest_runs", "load_labels", "patrols_problem", "read_conversions_csv",

@@ -91,14 +91,14 @@ class ArrivalTimes:
         return Problem.replay(samples, len(grid), feedback=feedback, order=order)
 
 
-def count_met_deadlines(minutes: float, deadlines: ArrayLike) -> int:
+def count_deadlines_met(minutes: float, deadlines: ArrayLike) -> int:
     """Return the number of deadlines that a time meets: its sample in `ArrivalTimes.problem`.
 
     Deadlines are in minutes, decreasing; the time may be infinite.
 
     Examples
     --------
-    >>> count_met_deadlines(7, [15, 10, 5]), count_met_deadlines(5, [15, 10, 5])
+    >>> count_deadlines_met(7, [15, 10, 5]), count_deadlines_met(5, [15, 10, 5])
     (2, 3)
     """
     grid = check_deadlines("deadlines", deadlines)
@@ -190,7 +190,7 @@ def flights_problem(
     A learner books flights to Charleston, and observes only the delays of late ones. One carrier is
     best for late deadlines, another for early ones.
 
-    >>> from keyhole.data import count_met_deadlines, load_flights
+    >>> from keyhole.data import count_deadlines_met, load_flights
     >>> from keyhole.threshold import KaplanMeierUCB
     >>> times, deadlines = load_flights("CHS"), [60, 30, 15, -10]
     >>> learner = KaplanMeierUCB().learner(arms=3, levels=4, feedback="censored", horizon=5000)
@@ -202,7 +202,7 @@ def flights_problem(
     ...     if minutes <= deadlines[c - 1]:
     ...         learner.tell(censored=True)
     ...     else:
-    ...         learner.tell(count_met_deadlines(minutes, deadlines))
+    ...         learner.tell(count_deadlines_met(minutes, deadlines))
     >>> [times.arms[carrier] for carrier in learner.recommend()]
     ['B6', 'B6', 'B6', '9E']
     """

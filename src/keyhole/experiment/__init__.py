@@ -5,12 +5,13 @@ from typing import TYPE_CHECKING
 
 from keyhole.experiment.spec import Spec
 from keyhole.extras import require_extra
+from keyhole.former_names import add_former_names
 
 if TYPE_CHECKING:
-    from keyhole.experiment.run_folder import RunFolder, load_run, open_run
+    from keyhole.experiment.run_folder import RunFolder, load_run, load_run_folder
     from keyhole.experiment.runner import run
 
-__all__ = ["RunFolder", "Spec", "load_run", "open_run", "run"]
+__all__ = ["RunFolder", "Spec", "load_run", "load_run_folder", "run"]
 
 
 # Imported when first used: they need packages that specs do not need.
@@ -24,3 +25,6 @@ def __getattr__(name: str) -> object:
 
 def __dir__() -> list[str]:
     return sorted(__all__)
+
+
+add_former_names(__name__)

@@ -11,7 +11,7 @@ from typing import Any, Final, cast
 
 import numpy as np
 
-from keyhole.experiment.run_folder import RunFolder, open_run
+from keyhole.experiment.run_folder import RunFolder, load_run_folder
 from keyhole.experiment.run_summary import first_metric_and_means, summarize_run
 from keyhole.experiment.stopping_summary import find_guarantees, stopping_table
 from keyhole.experiment.sweep_points import parse_path, value_to_toml
@@ -135,7 +135,7 @@ def write_report(folder: str | Path) -> Path:
     FileNotFoundError, ValueError
         If the folder holds no finished run.
     """
-    return write_run_report(open_run(folder))
+    return write_run_report(load_run_folder(folder))
 
 
 def write_run_report(run: RunFolder, *, summary: SweepSummary | None = None) -> Path:

@@ -88,7 +88,7 @@ class RunFolder:
         if "sweep" in self.spec:
             raise ValueError(
                 f"{self.folder} holds a run with [sweep], which has curves at each of its "
-                f"{len(self.points)} points: keyhole.experiment.open_run(folder).points"
+                f"{len(self.points)} points: keyhole.experiment.load_run_folder(folder).points"
             )
         return self.points[0].curves
 
@@ -221,7 +221,7 @@ def policy_values_to_table(
     return pa.table(columns)
 
 
-def open_run(path: str | Path) -> RunFolder:
+def load_run_folder(path: str | Path) -> RunFolder:
     """Read a finished run from its folder.
 
     Raises
@@ -354,7 +354,7 @@ def load_run(path: str | Path) -> Curves:
     -------
     Curves
         As `keyhole.simulate` returns them. The points of a run with a sweep are read by
-        ``keyhole.experiment.open_run``.
+        ``keyhole.experiment.load_run_folder``.
 
     Raises
     ------
@@ -364,4 +364,4 @@ def load_run(path: str | Path) -> Curves:
         If it is not a run folder, the run is not finished or has a sweep, or its results were
         altered.
     """
-    return open_run(path).curves
+    return load_run_folder(path).curves

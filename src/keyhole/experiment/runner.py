@@ -111,7 +111,7 @@ def run(
             run_folder.write_provenance(folder, provenance | {"finished": _current_time()})
         # A finished run may have blocks, too, if it was killed while they were removed.
         shutil.rmtree(folder / _BLOCKS, ignore_errors=True)
-        return run_folder.open_run(folder)
+        return run_folder.load_run_folder(folder)
 
 
 @contextmanager

@@ -11,7 +11,7 @@ from typing import Any, Final
 
 from keyhole import files
 from keyhole.clusters.cluster import THREADS, check_cluster_address
-from keyhole.experiment import RunFolder, Spec, open_run, run
+from keyhole.experiment import RunFolder, Spec, load_run_folder, run
 from keyhole.experiment.forecast import list_work
 from keyhole.experiment.result_cache import ResultCache, connect_if_unfinished, simulate_on_cluster
 from keyhole.experiment.run_folder import read_provenance
@@ -151,7 +151,9 @@ def report_again(out: str | Path) -> Reproduction:
 
 def _judge_folder(entry: Entry, scale: str, folder: Path) -> JudgedEntry:
     """Return an entry with the verdicts on its claims, given the folder of its finished runs."""
-    return _judge_entry(entry, scale, {key: open_run(folder / key) for key in entry.problems})
+    return _judge_entry(
+        entry, scale, {key: load_run_folder(folder / key) for key in entry.problems}
+    )
 
 
 def _judge_finished(entries: Iterable[Entry], scale: str, folder: Path) -> dict[str, JudgedEntry]:

@@ -36,7 +36,7 @@ from keyhole.resource.problem import Problem
 from keyhole.resource.problem_factories import (
     PROBLEM_FACTORIES,
     portfolio_problem,
-    replica_problem,
+    reconstructed_problem,
     three_models_problem,
 )
 from keyhole.resource.setting import SETTING
@@ -46,8 +46,8 @@ __all__ = [
     "CustomDistribution", "FixedLimit", "HazardThompson", "HazardUCB", "IndependentPair",
     "LeapsAndBounds", "Learner", "PiecewiseLinear", "Policy", "Power", "Problem",
     "ReductionThompson", "ReductionUCB", "Replay", "Steps", "StoOO", "StudyVocabulary",
-    "SuccessiveHalving", "TruncatedNormal", "ZoomingRCUCB", "portfolio_problem", "replica_problem",
-    "three_models_problem",
+    "SuccessiveHalving", "TruncatedNormal", "ZoomingRCUCB", "portfolio_problem",
+    "reconstructed_problem", "three_models_problem",
 ]  # fmt: skip
 
 add_former_names(__name__)

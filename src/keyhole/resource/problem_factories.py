@@ -113,7 +113,7 @@ _GRIDS: Final = {
 }
 
 
-def replica_problem(
+def reconstructed_problem(
     instance: str,
     limits: str | int | ArrayLike = "main",
     *,
@@ -158,7 +158,7 @@ def replica_problem(
     The share of censored runs of the best pair; the paper has .6116, .7631 and .4404.
 
     >>> for name in ("PosCorr", "NegCorr", "Indep"):
-    ...     problem = replica_problem(name)
+    ...     problem = reconstructed_problem(name)
     ...     arm, limit = problem.best_pair
     ...     position = problem.limits.tolist().index(limit)
     ...     print(name, arm, round(limit, 2), problem.censoring[arm, position].round(4))
@@ -205,8 +205,8 @@ def three_models_problem(promise: str) -> Problem:
     The paper's numbers were not available to us: these are ours, chosen so that the paper's
     statements about Figures 1 and 2 hold. Its "specific amount of time" is read as the largest
     limit.
-    The normal distributions are conditioned as in `replica_problem`; they have deviations (.1, .15)
-    and correlation .5.
+    The normal distributions are conditioned as in `reconstructed_problem`; they have deviations
+    (.1, .15) and correlation .5.
 
     References
     ----------
@@ -240,7 +240,8 @@ PROBLEM_FACTORIES: Final = {
         further_readers=COST_READERS,
     ),
     "replica": ProblemFactory(
-        "a replica of a paper's instance: PosCorr, NegCorr, Indep or LowCensoring", replica_problem
+        "a replica of a paper's instance: PosCorr, NegCorr, Indep or LowCensoring",
+        reconstructed_problem,
     ),
     "portfolio": ProblemFactory(
         "made-up solvers with heavy-tailed run times: scattered, alike or lone", portfolio_problem

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from keyhole.kernels.interpreted_mode import interpreted
 from keyhole.kernels.interpreter.error_explanation import NotInterpretedError
 from keyhole.testing.check_context import CheckContext
-from keyhole.testing.pending_checks import PolicyWithPending, pending_modes
+from keyhole.testing.pending_decision_checks import PolicyWithPending, pending_modes
 
 Groups = Mapping[str, Mapping[str, NDArray[Any]]]
 _MOST_PENDING = 2  # decisions that wait for feedback when the next is taken

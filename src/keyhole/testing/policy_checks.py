@@ -20,7 +20,7 @@ from keyhole.contract.problem import ROUND_COUNT_NAMES, Problem
 from keyhole.contract.state_arrays import declared_fields, declared_state
 from keyhole.kernels.kernel_decorators import bounds_checked
 from keyhole.play.learner import Learner
-from keyhole.testing import pending_checks
+from keyhole.testing import pending_decision_checks
 from keyhole.testing.check_context import REPLICATIONS, CheckContext, decision_as_numbers
 from keyhole.testing.interpreter_agreement import interpreted_and_compiled_agree
 from keyhole.validation import DEFAULT_SEED, check_choice
@@ -239,9 +239,9 @@ CHECKS: Final[tuple[Check, ...]] = (
     saving_changes_nothing,
     copies_go_on_alone,
     state_stays_a_number,
-    pending_checks.one_at_a_time_nothing_is_pending,
-    pending_checks.feedback_belongs_to_its_decision,
-    pending_checks.pending_decisions_are_safe,
+    pending_decision_checks.one_at_a_time_nothing_is_pending,
+    pending_decision_checks.feedback_belongs_to_its_decision,
+    pending_decision_checks.pending_decisions_are_safe,
     works_for_any_number_of_arms,
 )
 """All checks of a policy, in their order; each takes a `CheckContext`."""

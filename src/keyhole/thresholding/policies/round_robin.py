@@ -8,7 +8,8 @@ from keyhole.thresholding.policy_base import Policy
 class RoundRobin(Policy):
     r"""Pull the arms in turn.
 
-    It is the baseline for all other policies. With K arms, it pulls in round t
+    It is the baseline for all other policies, and is called Uniform in the paper. With K arms, it
+    pulls in round t
 
     .. math:: i_t = (t - 1) \bmod K
 
