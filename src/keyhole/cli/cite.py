@@ -92,7 +92,7 @@ def _list_sources() -> Iterator[tuple[str, str]]:
 
 
 def _find_source(name: str, readme: str) -> str:
-    """Return the item on a data set in its folder's README, or all of the README without an item."""
+    """Return the item on a data set in its folder's README, or else the whole README."""
     items = re.findall(r"^- \*\*(.*?)\*\*:(.*?)(?=^- |\Z)", readme, re.MULTILINE | re.DOTALL)
     texts = [text for names, text in items if name in names.split(", ")]
     return " ".join(texts) or readme
