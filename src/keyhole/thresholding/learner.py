@@ -31,7 +31,8 @@ class StudyVocabulary(CoreVocabulary):
 class Learner(ArmLearner):
     """Learner that returns the arm to pull next, and labels the arms.
 
-    The method `learner` of a policy makes it: ``LSA().learner(arms=10, threshold=0.5)``.
+    The method `learner` of a policy makes it: ``LSA().learner(arms=10, threshold=0.5)``. Intervals
+    in its text are valid at all times at once (`keyhole.confidence_sequences`).
 
     Examples
     --------
