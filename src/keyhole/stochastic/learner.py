@@ -18,8 +18,8 @@ class StudyVocabulary(CoreVocabulary):
 class Learner(ArmLearner):
     """Learner that returns the arm to pull next, and recommends the best one.
 
-    The method `learner` of a policy makes it: ``UCB1().learner(arms=10)``. Intervals in its text are
-    valid at all times at once (`keyhole.confidence_sequences`).
+    The method `learner` of a policy makes it: ``UCB1().learner(arms=10)``. Intervals in its text
+    are valid at all times at once (`keyhole.confidence_sequences`).
 
     Examples
     --------
