@@ -78,7 +78,7 @@ def test_a_table_is_copied_as_it_is_sorted_for_a_spreadsheet(page):
     page.get_by_role("button", name="Copy table").click()
     page.get_by_role("button", name="Copied").wait_for()
     assert page.evaluate("navigator.clipboard.readText()") == (
-        "policy\tregret\tnote\nAPT\t1,234 [1,100, 1,300]\t\nLSA\t9 [8, 10]\tb\nUniform\t-2\ta"
+        "policy\tregret\tnote\nAPT\t1,234 [1,100, 1,300]\t\nLSA\t9 [8, 10]\tb\nRoundRobin\t-2\ta"
     )
 
 
