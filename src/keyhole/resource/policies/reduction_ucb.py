@@ -16,7 +16,7 @@ from keyhole.resource.setting import limit_index
 class ReductionUCB(PairPolicy):
     r"""Treat every pair of arm and limit as an arm of its own, and play UCB on these.
 
-    It needs a list of limits, and is a baseline: a run counts for no smaller limit. Use `RCUCB`.
+    A baseline for a list of limits: a run counts for its own limit only. Use `RCUCB`.
 
     Each pair is played once. Then play
 
@@ -36,8 +36,9 @@ class ReductionUCB(PairPolicy):
 
     Notes
     -----
-    Departures from the paper: the constant in the root was inferred from the paper's prose.
-    Pairs are first played arm by arm; ties go to the lowest arm and then to the smallest limit.
+    Departures from the paper: its formula could not be read; the root is that of Hoeffding's
+    inequality for values in [0, 1], for the paper's "standard confidence lengths". Pairs are first
+    played arm by arm; ties go to the lowest arm and then to the smallest limit.
 
     References
     ----------
