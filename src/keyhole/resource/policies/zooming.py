@@ -43,9 +43,8 @@ class ZoomingRCUCB(RefinedGridPolicy):
 
     Notes
     -----
-    Departures from the paper: its formulas could not be read; the constants of c are those of
-    `RCUCB`. Only pairs that were played are recommended. See :doc:`/resource`. Ties go to the
-    lowest arm and then to the smallest limit.
+    Departures from the paper: its formulas could not be read; only pairs that were played are
+    recommended. See :doc:`/resource`. Ties go to the lowest arm and then to the smallest limit.
 
     References
     ----------
