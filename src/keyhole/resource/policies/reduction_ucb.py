@@ -36,9 +36,8 @@ class ReductionUCB(PairPolicy):
 
     Notes
     -----
-    Departures from the paper: its formula could not be read; the root is that of Hoeffding's
-    inequality for values in [0, 1], for the paper's "standard confidence lengths". Pairs are first
-    played arm by arm; ties go to the lowest arm and then to the smallest limit.
+    Departures from the paper: its formula could not be read; the root is Hoeffding's for [0, 1].
+    Pairs are first played arm by arm; ties go to the lowest arm and then to the smallest limit.
 
     References
     ----------
