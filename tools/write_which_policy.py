@@ -193,14 +193,14 @@ def recommendation(summary) -> str:
 
 def next_best(summary) -> str:
     """Return the next best policy, and how many times the regret it has, if that is shown."""
-    from keyhole.benchmark.summary import NO_WINNER
+    from keyhole.benchmark.summary import UNCLEAR
 
     if summary.next_best is None:
         return ""
     policy, interval = summary.next_best
     if interval.is_above_one:
         return f"`{policy}` {TIMES} {interval}"
-    return f"`{policy}`, {NO_WINNER}"
+    return f"`{policy}`, {UNCLEAR}"
 
 
 def linear_runs(summary, best) -> str:

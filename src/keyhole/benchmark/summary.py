@@ -118,11 +118,11 @@ class SituationSummary:
 
     @property
     def runner_up(self) -> str:
-        """The policy of `next_best`, and its ratio or `NO_WINNER`; empty if there is none."""
+        """The policy of `next_best`, and its ratio or `UNCLEAR`; empty if there is none."""
         if self.next_best is None:
             return ""
         policy, interval = self.next_best
-        return f"{policy}, {interval} times" if interval.is_above_one else f"{policy}, {NO_WINNER}"
+        return f"{policy}, {interval} times" if interval.is_above_one else f"{policy}, {UNCLEAR}"
 
     @property
     def uncounted_problems(self) -> int:
@@ -151,7 +151,7 @@ def summarize(content: BenchmarkResults) -> list[SituationSummary]:
 
 
 def can_be_learnt(problem: ProblemRecord) -> bool:
-    """Return whether at most half of the runs of a policy, other than yardsticks, are linear.
+    """Return whether some policy, yardsticks apart, has linear runs in at most half of its runs.
 
     If the budget lets no policy find the best arm, linear runs say nothing about a policy.
     """
@@ -253,7 +253,7 @@ def _make_standing(policy: str, results: Sequence[tuple[ProblemRecord, ResultRec
     )
 
 
-NO_WINNER: Final = "no difference shown"
+UNCLEAR: Final = "no difference shown"
 _BOOTSTRAPS: Final = 10_000
 _TWO_DECIMALS_BELOW: Final = 10  # for ratios
 _ONE_DECIMAL_BELOW: Final = 100

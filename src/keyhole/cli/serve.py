@@ -11,7 +11,7 @@ from keyhole.cli.study import UserPolicies
 from keyhole.extras import require_extra
 from keyhole.validation import Range, check_choice, check_integer
 
-# Requests on connections beyond this number are answered 503: each takes a file descriptor.
+# Each connection takes a file descriptor. Requests on further connections are answered 503.
 _MAX_CONNECTIONS: Final = 500
 _STOP_SECONDS: Final = 30  # for answers to requests that were accepted before SIGTERM
 

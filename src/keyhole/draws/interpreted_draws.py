@@ -69,7 +69,7 @@ def normal(rng: ArrayView) -> float:
 
 
 def beta(rng: ArrayView, a: float, b: float) -> float:
-    """Draw the variate of compiled `beta`, whose fast path gives the same and only pays there."""
+    """Draw the variate of compiled `beta`, without its fast path, which does not pay here."""
     return float(_interpreted_sampler(samplers.beta_by_steps)(rng, a, b))
 
 

@@ -108,8 +108,9 @@ class TieredFunction:
 
     def __call__(self, *args: object) -> object:
         """Call the function, compiled if the budget is spent."""
-        # Only functions of learners, which hold the GIL, are compiled here. Whether to compile a
-        # simulation is decided before it starts, from its estimated length.
+        # Only functions of learners are compiled here: they hold the GIL, and their calls are
+        # short. Whether to compile a simulation is decided before it starts, from its estimated
+        # length.
         if self._holds_gil and self.budget.is_spent:
             code = self.compile_function()
             self.when_compiled(code)

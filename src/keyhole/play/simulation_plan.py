@@ -256,7 +256,8 @@ class Plan:
         interpreted = find_interpretation_request(interpreted)
         policies = label_policies(policies)
         horizon = validation.check_integer("horizon", horizon, COUNTS)
-        least_checkpoint = problem.fact("arms") if problem.setting.budgeted else 1  # a budget
+        # In a budgeted setting a checkpoint is a budget, which allows a pull of each arm.
+        least_checkpoint = problem.fact("arms") if problem.setting.budgeted else 1
         if isinstance(workers, SimulatedWorkers):
             workers = dict.fromkeys(policies, workers)
         # One worker that takes a time of 1 for each decision plays as if there were no workers.

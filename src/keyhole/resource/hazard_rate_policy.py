@@ -106,14 +106,14 @@ class HazardRatePolicy(Policy, abstract=True):
     def recommend(p, s: State, best_arm: IntArray, best_limit: FloatArray) -> None:
         """Recommend the pair with the largest mean gain, among the arms that were run."""
         strength = prior_strength(p.strength, p.limit_count)
-        best_value = 0.0
+        best_gain = 0.0
         chosen_arm = -1
         best_position = 0
         for arm in range(p.arms):
-            value, position = find_best_limit(s, strength, p.limits, arm)
+            gain, position = find_best_limit(s, strength, p.limits, arm)
             # An arm that was never run has the pooled means, which may make it look the best.
-            if s.reached[arm, 0] > 0.0 and (chosen_arm < 0 or value > best_value):
-                best_value = value
+            if s.reached[arm, 0] > 0.0 and (chosen_arm < 0 or gain > best_gain):
+                best_gain = gain
                 chosen_arm, best_position = arm, position
         if chosen_arm < 0:
             chosen_arm = 0
@@ -140,19 +140,19 @@ def find_best_limit(
     s: HazardState, strength: float, limits: FloatArray, arm: int
 ) -> tuple[float, int]:
     """Return the largest gain of an arm at the posterior means, and the position of its limit."""
-    gain, alive = 0.0, 1.0
-    best_value = -math.inf
+    ended_gain, alive = 0.0, 1.0
+    best_gain = -math.inf
     best_position = 0
     for position in range(len(limits)):
         pooled_hazard, reward, _, cost = pooled_means(s, position)
         hazard = hazard_mean(s, strength, arm, position, pooled_hazard)
         net = reward_mean(s, arm, position, reward) - cost_mean(s, arm, position, cost)
-        gain += alive * hazard * net
+        ended_gain += alive * hazard * net
         alive *= 1.0 - hazard
-        value = gain - s.penalties[position] * alive
-        if value > best_value:
-            best_value, best_position = value, position
-    return best_value, best_position
+        gain = ended_gain - s.penalties[position] * alive
+        if gain > best_gain:
+            best_gain, best_position = gain, position
+    return best_gain, best_position
 
 
 def grid_coarseness(limit_count: int) -> float:

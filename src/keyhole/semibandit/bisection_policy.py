@@ -64,7 +64,7 @@ class BisectionPolicy(Policy, abstract=True):
         default=1, ge=0, le=1, doc="whether to search as the paper prints it"
     )
     any_loss: int = parameter(
-        default=0, ge=0, le=1, doc="whether losses below the amount on trial count"
+        default=0, ge=0, le=1, doc="whether losses at less than the trial count, too"
     )
 
     helpers: ClassVar[tuple[str, ...]] = ("fill",)

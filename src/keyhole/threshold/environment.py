@@ -24,7 +24,8 @@ from keyhole.threshold.setting import SETTING
 DRAWN, STAGED, CYCLIC, LISTED = range(4)
 """Kinds of sequences of thresholds: drawn independently, in stages, in permutations, or listed."""
 
-# By an inequality, an error reaches a width with at most this probability; then it is a miss.
+# An error is a miss if it reaches a width that, by an inequality, errors reach with at most this
+# probability.
 _MISS_PROBABILITY: Final = 0.05
 
 

@@ -93,7 +93,7 @@ class Learner(CoreLearner):
     >>> learner.ask(threshold=2)
     0
     >>> learner.tell(censored=True)  # it reached level 2
-    >>> learner.ask(threshold=3)  # arm 0 may reach level 3 or not
+    >>> learner.ask(threshold=3)  # no arm has a sample at level 3 yet
     0
     >>> learner.tell(1)
     >>> learner

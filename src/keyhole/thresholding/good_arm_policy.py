@@ -35,7 +35,7 @@ class GoodArmPolicy(Policy, abstract=True):
 
         pulls = float_array("arms")
         totals = float_array("arms")
-        settled = int_array("arms")  # 0 for an open arm, otherwise 1 + its verdict's position
+        settled = int_array("arms")  # 0 if open, else 1 + the verdict's position in `verdicts`
         stopped = int_array()  # the round in which the last arm was settled, or 0
 
     def select(p, s: State, t: int, bonus: Kernel) -> int:

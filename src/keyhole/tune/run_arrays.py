@@ -98,7 +98,7 @@ class RunGains:
         return np.asarray(gains - self.cost_per_second * seconds)
 
     def loss(self, outcome: RunOutcome, seconds: float) -> float:
-        """Return 1 (a success in no time) less the gain of a run under the full cut-off."""
+        """Return the gain of a success in no time, 1, less that of a run under the full cut-off."""
         if outcome == "out of time":
             return 1.0 + self.cost_of_giving_up + self.cost_per_second * self.cutoff
         return (outcome != "ok") + self.cost_per_second * seconds

@@ -15,7 +15,7 @@ DRAWS: Final = 200
 """Number of draws from a posterior; estimates are means and quantiles of the draws."""
 _BURN_IN: Final = 50
 _TAIL_BEGIN: Final = 0.45
-"""`draw_normals_above` makes exponential proposals above this bound: more of them are accepted."""
+"""For bounds above this, more exponential proposals than normal ones are accepted."""
 # Variances have inverse gamma priors of this shape, with which the mean of a prior is its scale.
 # The scale is largest for instances, since they mostly differ most.
 _SHAPE: Final = 2.0

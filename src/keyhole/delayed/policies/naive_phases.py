@@ -15,9 +15,9 @@ class NaivePhases(PhasePolicy):
     of `ODAAF` with the expected delay. If the longest delay is 20 times the expected delay, the
     regret is nearly four times the regret of `ODAAF`. To compare, call `phase_lengths` of both.
 
-    It plays the phases of `keyhole.delayed.PhasePolicy`, which explains m, :math:`n_m`,
-    :math:`\tilde\Delta_m` and bridges, without bridges. Let T be the horizon, :math:`L = \ln(T
-    \tilde\Delta_m^2)` and
+    It plays the phases of `keyhole.delayed.PhasePolicy` without bridges; see there for m,
+    :math:`n_m`, :math:`\tilde\Delta_m` and bridges. Let T be the horizon,
+    :math:`L = \ln(T \tilde\Delta_m^2)` and
 
     .. math:: n_m = \Big\lceil \frac{1}{2 \tilde\Delta_m^2} \Big( \sqrt{L} + \sqrt{L +
         4 \tilde\Delta_m m d} \Big)^2 \Big\rceil

@@ -11,9 +11,9 @@ class ODAAF(PhasePolicy):
     `ODAAFV` has less regret if the variance is small, and `ODAAFB` if a bound on the delays is
     known. If this bound is at most two or three times the expected delay, use `NaivePhases`.
 
-    It plays the phases of `keyhole.delayed.PhasePolicy`, which explains m, :math:`n_m`,
-    :math:`\tilde\Delta_m` and bridges, without bridges. Let T be the horizon, :math:`L = \ln(T
-    \tilde\Delta_m^2)` and
+    It plays the phases of `keyhole.delayed.PhasePolicy` without bridges; see there for m,
+    :math:`n_m`, :math:`\tilde\Delta_m` and bridges. Let T be the horizon,
+    :math:`L = \ln(T \tilde\Delta_m^2)` and
 
     .. math:: n_m = \Big\lceil \frac{1}{\tilde\Delta_m^2} \Big( \sqrt{2 L} + \sqrt{2 L +
         \tfrac83 \tilde\Delta_m L + 6 \tilde\Delta_m m \mathbb{E}[\tau]} \Big)^2 \Big\rceil

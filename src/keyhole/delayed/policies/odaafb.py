@@ -14,9 +14,9 @@ class ODAAFB(PhasePolicy):
     of a phase out of the next phase. If the bound is at most two or three times the expected delay,
     `NaivePhases` is better still.
 
-    It plays the phases of `keyhole.delayed.PhasePolicy`, which explains m, :math:`n_m`,
-    :math:`\tilde\Delta_m` and bridges, with bridges. Let T be the horizon, :math:`L = \ln(T
-    \tilde\Delta_m^2)` and
+    It plays the phases of `keyhole.delayed.PhasePolicy` with bridges; see there for m,
+    :math:`n_m`, :math:`\tilde\Delta_m` and bridges. Let T be the horizon,
+    :math:`L = \ln(T \tilde\Delta_m^2)` and
 
     .. math:: n_m = \Big\lceil \max\Big\{ m \tilde d_m, \;
         \frac{1}{\tilde\Delta_m^2} \Big( \sqrt{2 L} + \sqrt{2 L + \tfrac83 \tilde\Delta_m L

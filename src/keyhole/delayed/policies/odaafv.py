@@ -12,9 +12,9 @@ class ODAAFV(PhasePolicy):
     the expected delay (Poisson delays, say). It is worse for heavy-tailed delays, whose variance is
     large.
 
-    It plays the phases of `keyhole.delayed.PhasePolicy`, which explains m, :math:`n_m`,
-    :math:`\tilde\Delta_m` and bridges, with bridges. Let T be the horizon, :math:`L = \ln(T
-    \tilde\Delta_m^2)` and
+    It plays the phases of `keyhole.delayed.PhasePolicy` with bridges; see there for m,
+    :math:`n_m`, :math:`\tilde\Delta_m` and bridges. Let T be the horizon,
+    :math:`L = \ln(T \tilde\Delta_m^2)` and
 
     .. math:: n_m = \Big\lceil \frac{1}{\tilde\Delta_m^2} \Big( \sqrt{2 L} +
         \sqrt{2 L + \tfrac83 \tilde\Delta_m L

@@ -31,8 +31,8 @@ class RCUCB(PairPolicy):
 
     Notes
     -----
-    Departures from the paper: the constants of the root term were inferred from the paper's prose.
-    Ties go to the lowest arm and then to the smallest limit.
+    Departures from the paper: its formulas could not be read; the constants in the root are those
+    of Hoeffding's inequality. Ties go to the lowest arm and then to the smallest limit.
 
     References
     ----------

@@ -16,7 +16,7 @@ from keyhole.resource.setting import limit_index
 class ReductionUCB(PairPolicy):
     r"""Treat every pair of arm and limit as an arm of its own, and play UCB on these.
 
-    It needs a list of limits, and is a baseline: a run counts for no smaller limit. Use `RCUCB`.
+    A baseline for a list of limits: a run counts for its own limit only. Use `RCUCB`.
 
     Each pair is played once. Then play
 
@@ -36,7 +36,7 @@ class ReductionUCB(PairPolicy):
 
     Notes
     -----
-    Departures from the paper: the constant in the root was inferred from the paper's prose.
+    Departures from the paper: its formula could not be read; the root is Hoeffding's for [0, 1].
     Pairs are first played arm by arm; ties go to the lowest arm and then to the smallest limit.
 
     References

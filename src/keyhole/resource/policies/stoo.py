@@ -90,7 +90,6 @@ class StoOO(RefinedGridPolicy):
             # The comparison is exact, because the limit was copied from a point.
             if s.points[arm, k] == limit:
                 update_statistics(s, arm, k, used, gain)
-                # The level of the point at this play; 0 would mean that it was never played.
                 s.played[arm, k] = 1 + s.levels[arm, k]
                 log_term = scaled_log_term(p, planned_rounds(p, s))
                 # If it adds points, the indices must be computed anew.

@@ -43,8 +43,8 @@ class ZoomingRCUCB(RefinedGridPolicy):
 
     Notes
     -----
-    Departures from the paper: alpha was added; constants were inferred; only pairs that were played
-    are recommended. See :doc:`/resource`. Ties go to the lowest arm and then to the smallest limit.
+    Departures from the paper: its formulas could not be read; only pairs that were played are
+    recommended. See :doc:`/resource`. Ties go to the lowest arm and then to the smallest limit.
 
     References
     ----------
@@ -129,8 +129,7 @@ def learn_from_run(
     while stop < s.sizes[arm] and s.points[arm, stop] <= limit:
         update_statistics(s, arm, stop, used, gain)
         stop += 1
-    # Only the point at the limit counts as played, not the points at smaller limits. Its level is
-    # kept, plus 1, since 0 means that a point was never played.
+    # Only the point at the limit counts as played, not the points at smaller limits.
     if stop > 0 and s.points[arm, stop - 1] == limit:
         s.played[arm, stop - 1] = 1 + s.levels[arm, stop - 1]
     log_term = scaled_log_term(p, rounds)

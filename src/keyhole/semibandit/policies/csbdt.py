@@ -9,8 +9,8 @@ class CSBDT(BisectionPolicy):
     r"""Search for each arm's threshold, then fund the arms that prevent the largest sampled losses.
 
     The published algorithm. Its search (`keyhole.semibandit.BisectionPolicy`) may never end;
-    ``as_printed=0`` corrects this. After the search, count the rounds in which arm i got nothing:
-    :math:`S_i` with a loss at this arm, and :math:`F_i` without. For each arm draw
+    ``as_printed=0`` corrects this. :math:`S_i` and :math:`F_i` count the rounds after the search in
+    which arm i got nothing, with and without a loss at this arm. For each arm draw
     :math:`\tilde\mu_i` from :math:`\mathrm{Beta}(1 + S_i, 1 + F_i)`, and fund
 
     .. math:: \arg\max_{A : \sum_{i \in A} \hat\theta_i \le Q} \; \sum_{i \in A} \tilde\mu_i

@@ -30,8 +30,8 @@ class CSBST(Policy):
         {\max\{1, \lfloor Q \rfloor\} \ln(1 / (1 - \epsilon))} \Big\rceil
 
     After the search, the estimate Q/M is given to the M arms with the largest draws from
-    :math:`\mathrm{Beta}(1 + S_i, 1 + F_i)`. After the search, count the rounds in which
-    arm i got nothing: :math:`S_i` with a loss at this arm, and :math:`F_i` without.
+    :math:`\mathrm{Beta}(1 + S_i, 1 + F_i)`. :math:`S_i` and :math:`F_i` count the rounds
+    after the search in which arm i got nothing, with and without a loss at this arm.
 
     Parameters
     ----------

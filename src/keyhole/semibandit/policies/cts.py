@@ -9,8 +9,8 @@ class CTS(KnownThresholdPolicy):
     r"""Fund the arms that prevent the largest sampled losses, with known thresholds.
 
     Combinatorial Thompson sampling: for each arm draw
-    :math:`\tilde\mu_i \sim \mathrm{Beta}(1 + S_i, 1 + F_i)`. Here count the rounds in which
-    the arm got nothing: :math:`S_i` with a loss at this arm, and :math:`F_i` without. Fund
+    :math:`\tilde\mu_i \sim \mathrm{Beta}(1 + S_i, 1 + F_i)`. :math:`S_i` and :math:`F_i` count the
+    rounds in which the arm got nothing, with and without a loss at this arm. Fund
 
     .. math:: \arg\max_{A : \sum_{i \in A} \theta_i \le Q} \; \sum_{i \in A} \tilde\mu_i
 

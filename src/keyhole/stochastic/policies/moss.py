@@ -6,7 +6,7 @@ from keyhole.stochastic.policy_base import IndexPolicy
 
 
 class MOSS(IndexPolicy):
-    r"""Pull the arm with the largest upper bound: an arm's mean once it has horizon / arms pulls.
+    r"""Pull the arm with the largest upper bound, which is its mean from horizon / arms pulls on.
 
     It is minimax optimal: in the worst case its regret is of the smallest possible order,
     :math:`\sqrt{K T}`. It needs the horizon.
