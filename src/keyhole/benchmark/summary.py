@@ -101,7 +101,7 @@ class SituationSummary:
 
     @property
     def best(self) -> Standing:
-        """The policy that the guide recommends: the best ratio of those with few linear runs."""
+        """The recommended policy: of those with few linear runs, it has the smallest ratio."""
         # A policy may have the smallest mean, and yet some runs that never find the best arm.
         linear_limit = min(standing.linear_share for standing in self.ranked) + TOLERATED_LINEAR
         return next(standing for standing in self.ranked if standing.linear_share <= linear_limit)

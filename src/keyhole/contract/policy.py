@@ -499,8 +499,8 @@ def _check_parameter(cls: type, item: dataclasses.Field[object]) -> None:
     # The base of a `WrapperPolicy` is annotated with a class of policies. In a module with
     # `from __future__ import annotations`, annotations are strings. Any string is accepted, since
     # strings are not looked up here.
-    is_policy = isinstance(item.type, type) and issubclass(item.type, Policy)
-    if not (is_policy or isinstance(item.type, str) or item.type in (int, float)):
+    is_policy_class = isinstance(item.type, type) and issubclass(item.type, Policy)
+    if not (is_policy_class or isinstance(item.type, str) or item.type in (int, float)):
         raise TypeError(f"{name} must be annotated int or float, got {item.type!r}")
 
 

@@ -222,9 +222,9 @@ class StoppingWrapper(WrapperPolicy, abstract=True):
     The setting must have no context, an arm as its decision, and the arm's reward as its feedback.
     """
 
-    if TYPE_CHECKING:  # subclasses declare the parameter, with the class of policies that they take
-        base: Policy
-        arms: ClassVar[int]
+    if TYPE_CHECKING:
+        base: Policy  # subclasses declare the parameter, with the class of policies that they take
+        arms: ClassVar[int]  # a known quantity
 
     pending: ClassVar[tuple[str, ...]] = ("impute", "ignore")
     off_policy = True

@@ -113,8 +113,8 @@ class _Dispatcher:
         while (self._new_jobs or self._measured_jobs) and len(self._blocks_by_future) < most_blocks:
             job = (self._measured_jobs or self._new_jobs).popleft()
             seconds_left = self._rounds_left * self._seconds / max(self._rounds_done, 1)
-            seconds = max(_LEAST_SECONDS, seconds_left / (_TASKS_PER_SLOT * capacity))
-            replications = job.take_next_block(min(_BLOCK_SECONDS, seconds))
+            block_seconds = min(_BLOCK_SECONDS, max(_LEAST_SECONDS, seconds_left / most_blocks))
+            replications = job.take_next_block(block_seconds)
             if job.is_duration_known and job.remaining:
                 self._measured_jobs.appendleft(job)
             self._rounds_left -= job.rounds * len(replications)

@@ -44,9 +44,10 @@ class DaemonThreadPool:
             # Every task must put a result, or `wait_for_next` would never return True.
             try:
                 task()
-                self._results.put(None)
             except BaseException as error:
                 self._results.put(error)
+            else:
+                self._results.put(None)
 
     def wait_for_next(self, seconds: float) -> bool:
         """Wait until the next task ends, at most `seconds`; return whether all tasks have ended.

@@ -204,9 +204,8 @@ def three_models_problem(promise: str) -> Problem:
     -----
     The paper's numbers were not available to us: these are ours, chosen so that the paper's
     statements about Figures 1 and 2 hold. Its "specific amount of time" is read as the largest
-    limit.
-    The normal distributions are conditioned as in `reconstructed_problem`; they have deviations
-    (.1, .15) and correlation .5.
+    limit. The normal distributions are conditioned as in `reconstructed_problem`; they have
+    deviations (.1, .15) and correlation .5.
 
     References
     ----------

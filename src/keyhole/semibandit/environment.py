@@ -244,7 +244,7 @@ class ReplayEnvironment(LossEnvironment):
     def respond(  # type: ignore[override]
         e, s: LossEnvironment.State, t: int, allocation: FloatArray, losses: FloatArray
     ) -> None:
-        """Return the day's observed losses; add to the regret what they exceed the best set's."""
+        """Return the day's observed losses; add their excess over the best set's to the regret."""
         for arm in range(e.arms):
             loss = e.numbers[(t - 1) * e.arms + arm]
             losses[arm] = 0.0

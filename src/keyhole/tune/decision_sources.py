@@ -145,7 +145,7 @@ class SpaceDecisionSource:
     _lock: Lock = field(default_factory=Lock)
 
     def ask(self) -> PlannedTrial | None:
-        """Return the decider's next trial."""
+        """Return the decider's next trial; None if nothing is left to be run."""
         with self._lock:
             try:
                 trial = self.decider.ask()

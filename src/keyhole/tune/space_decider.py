@@ -137,11 +137,7 @@ class SpaceDecider:
         if choice is None:
             return None
         configuration, effects = choice
-        # These are the next positions without a run that counts or is pending.
-        started = self._started.get(configuration, set())
-        count = math.ceil(self.instance_count * _SHARE_OF_INSTANCES)
-        end = min(len(started) + count, self._most_runs)
-        free_positions = [position for position in range(int(end)) if position not in started]
+        free_positions = self._free_positions(configuration)
         if not free_positions:  # all remaining runs of the configuration are pending
             return None
         # An easy instance says as much of the configuration as a hard one, and takes less time.
@@ -296,3 +292,10 @@ class SpaceDecider:
         """Return the instance at a position of the order of a configuration."""
         repetition, offset = divmod(position, self.instance_count)
         return self._order(configuration, repetition)[offset]
+
+    def _free_positions(self, configuration: int) -> list[int]:
+        """Return the next positions without a run that counts or is pending."""
+        started = self._started.get(configuration, set())
+        count = math.ceil(self.instance_count * _SHARE_OF_INSTANCES)
+        end = min(len(started) + count, self._most_runs)
+        return [position for position in range(int(end)) if position not in started]

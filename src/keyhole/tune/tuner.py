@@ -57,7 +57,7 @@ Progress = Callable[[TrialRecord], None]
 """Called with the record of every run that has ended."""
 
 DecisionSource = StudyDecisionSource | SpaceDecisionSource | ValidationPlan
-"""Chooses the next runs, and learns from their outcomes; several threads call it."""
+"""Gives the next run (`ask`), and is told the outcomes (`tell`); several threads call it."""
 
 
 class CommandExecutor(Protocol):

@@ -264,7 +264,7 @@ def supervise(
         def have_all_ended() -> bool:
             return children.has_main_ended() and not mechanism.count_left(main.pid)
 
-        meter.cpu_limit = math.inf
+        meter.cpu_limit = math.inf  # processes that are told to end have no CPU limit
         # The main process has not been reaped: its PID is still the number of its group.
         with suppress(ProcessLookupError, PermissionError):
             os.killpg(main.pid, signal.SIGTERM)

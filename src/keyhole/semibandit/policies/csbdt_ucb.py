@@ -15,8 +15,8 @@ class CSBDTUCB(BisectionPolicy):
 
     .. math:: \tilde\mu_i = \max\Big\{ \frac{S_i}{N_i} - \sqrt{\frac{1.5 \ln t}{N_i}}, \, 0 \Big\}
 
-    After the search, arm i got nothing in :math:`N_i - 1` rounds, of which :math:`S_i` had a loss.
-    The exact knapsack :math:`KP(\tilde\mu, \hat\theta, Q)` of `CSBDT` is funded.
+    After the search, arm i got nothing in :math:`N_i - 1` rounds; in :math:`S_i` of them it had a
+    loss. The exact knapsack :math:`KP(\tilde\mu, \hat\theta, Q)` of `CSBDT` is funded.
 
     Parameters
     ----------
