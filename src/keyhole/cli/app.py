@@ -51,7 +51,9 @@ def keyhole(
 
 @add_command(app, "keyhole catalog thresholding", "keyhole catalog --json")
 def catalog(
-    setting: Annotated[str | None, Argument(help="One setting; by default all.")] = None,
+    setting: Annotated[
+        str | None, Argument(help="A setting or a policy; by default all settings.")
+    ] = None,
     as_json: AsJson = False,
 ) -> None:
     """List problems, policies, parameters, sources."""

@@ -173,7 +173,7 @@ def flights_problem(
         Code of the destination: "SFO", "ATL", ...
     feedback : {"uncensored", "censored"}, default "censored"
         Whether all arrivals are observed, or only those after the deadline.
-    order : Order, str or mapping, default "iid"
+    order : ThresholdSequence, str or mapping, default "iid"
         Sequence of the deadlines: see `keyhole.threshold.threshold_sequences`.
     deadlines : sequence of float, default (60, 45, 30, 15, 10, 5, 0, -5, -10, -20)
         In minutes after the scheduled arrival, decreasing.
@@ -292,7 +292,7 @@ def deliveries_problem(
         Minutes from order to receipt, decreasing.
     feedback : {"uncensored", "censored"}, default "censored"
         Whether all times are observed, or only those longer than promised.
-    order : Order, str or mapping, default "iid"
+    order : ThresholdSequence, str or mapping, default "iid"
         Sequence of the promised times: see `keyhole.threshold.threshold_sequences`.
 
     Examples

@@ -343,8 +343,8 @@ def explain_best(summary: SweepSummary) -> str:
         return ""
     metric = next(iter(summary.metrics.values()))
     return (
-        f"The best of {count_text(len(summary.labels), 'policy')} has the {metric.best} "
-        f"{metric.title} in the end, and a 95 % interval that overlaps no other."
+        f"Of {count_text(len(summary.labels), 'policy')}, one is called the best if it has the "
+        f"{metric.best} {metric.title} in the end, and a 95 % interval that overlaps no other."
     )
 
 
