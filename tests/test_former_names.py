@@ -9,6 +9,11 @@ import pytest
 
 import keyhole.data
 import keyhole.papers
+from keyhole import stochastic
+from keyhole.former_names import find_new_policy
+from keyhole.stochastic import BestArmStopping
+from keyhole.thresholding import PerArmStopping, RoundRobin
+from keyhole.validation import check_vector
 
 MODULES = {
     "keyhole.contract.environment": "Environment",
@@ -28,6 +33,7 @@ MODULES = {
     "keyhole.validate": "check_integer",
 }
 NAMES = {
+    "keyhole.benchmark": {"BenchmarkFile": "BenchmarkResults"},
     "keyhole.data": {"aslib": "aslib_problem", "Events": "DailyCounts"},
     "keyhole.distributions": {"TabulatedDistribution": "TabulatedSciPyDistribution"},
     "keyhole.experiment": {"open_run": "load_run_folder"},
@@ -105,3 +111,37 @@ def test_a_name_that_no_value_ever_had_is_refused():
         AttributeError, match=r"^module 'keyhole\.papers' has no attribute 'fewer'$"
     ):
         _ = keyhole.papers.fewer
+
+
+def test_all_names_of_a_former_module_are_imported_at_once(monkeypatch):
+    monkeypatch.delitem(sys.modules, "keyhole.validate", raising=False)
+    names = {}
+    with pytest.warns(DeprecationWarning, match=r"^keyhole\.validate will be gone in 0\.4"):
+        exec("from keyhole.validate import *", names)
+    assert names["check_vector"] is check_vector
+
+
+@pytest.mark.parametrize(
+    ("module", "former"),
+    [
+        ("keyhole.data.crime_events", "Events"),
+        ("keyhole.data.recorded_deadline_times", "Times"),
+        ("keyhole.distributions.scipy_distribution", "TabulatedDistribution"),
+    ],
+)
+def test_what_was_pickled_is_found_where_it_was_defined(module, former):
+    assert isinstance(getattr(importlib.import_module(module), former), type)
+
+
+@pytest.mark.parametrize("given", ["Uniform", {"name": "Uniform"}])
+def test_the_base_of_a_policy_is_found_by_its_former_name(given):
+    for wrapper, base in (
+        (PerArmStopping, RoundRobin()),
+        (BestArmStopping, stochastic.RoundRobin()),
+    ):
+        assert wrapper.from_parameters({"base": given}).base == base
+
+
+def test_commands_find_policies_by_their_former_names():
+    assert find_new_policy("Uniform") == "RoundRobin"
+    assert find_new_policy("LSA") == "LSA"

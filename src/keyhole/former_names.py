@@ -29,6 +29,7 @@ _NEW_MODULES: Final = {
 }
 _DATA_SETS: Final = ("aslib", "cdnow", "crowd", "deliveries", "flights", "forests", "patrols")
 _NEW_NAMES: Final = {
+    "keyhole.benchmark": {"BenchmarkFile": "BenchmarkResults"},
     "keyhole.data": {
         **{name: f"{name}_problem" for name in _DATA_SETS},
         "Events": "DailyCounts",
@@ -88,6 +89,7 @@ class _FormerModules:
         # The frames of the import itself do not count for `stacklevel`.
         warn(message, DeprecationWarning, stacklevel=2)
         new_module = import_module(_NEW_MODULES[name])
+        vars(module).update({n: v for n, v in vars(new_module).items() if not n.startswith("__")})
         module.__getattr__ = lambda value: getattr(new_module, find_new_name(name, value)[1])  # type: ignore[method-assign]
 
 
@@ -96,6 +98,12 @@ def find_new_name(module: str, name: str) -> tuple[str, str]:
     # `_NEW_NAMES` lists policies under the package of their setting, which exports them.
     package = module.partition(".policies.")[0]
     return _NEW_MODULES.get(module, module), _NEW_NAMES.get(package, {}).get(name, name)
+
+
+def find_new_policy(name: str) -> str:
+    """Return the name that a policy of any setting has today."""
+    tables = [_NEW_NAMES.get(f"keyhole.{setting}", {}) for setting in _SETTINGS]
+    return next((table[name] for table in tables if name in table), name)
 
 
 def add_former_names(module_name: str) -> None:

@@ -218,7 +218,7 @@ def test_errors_in_a_scenario_begin_with_the_entry(folder):
 
 
 def test_a_policy_is_found_by_its_former_name_with_a_warning():
-    said = r"^name 'CappedKLUCB' will be gone in 0.4: use 'MonotoneKLUCB'$"
+    said = r"^the policy 'CappedKLUCB' is 'MonotoneKLUCB' now; its former name will be gone in 0.4$"
     with pytest.warns(UserWarning, match=said):
         policy = make_policy({"name": "CappedKLUCB", "c": 3.0}, "threshold", Path())
     assert policy == MonotoneKLUCB(c=3.0)

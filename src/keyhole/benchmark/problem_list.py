@@ -18,6 +18,7 @@ from keyhole.experiment.objects_from_spec import (
     make_problem,
 )
 from keyhole.files import read_toml
+from keyhole.former_names import find_new_policy
 from keyhole.play.simulation_plan import Plan
 from keyhole.validation import check_choice
 
@@ -123,6 +124,7 @@ def make_contests(
     is refused, with the reason.
     """
     contests = []
+    names = [find_new_policy(name) for name in names]
     reasons: dict[str, str] = {}
     for problem in problems:
         table = {"setting": problem.setting, **problem.problem}

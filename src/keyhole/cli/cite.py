@@ -15,6 +15,7 @@ from typer import Argument
 from keyhole.cli.new import fill_template
 from keyhole.cli.options import AsJson, examples_epilog
 from keyhole.cli.output import print_result
+from keyhole.former_names import find_new_policy
 from keyhole.validation import check_choice
 
 EXAMPLES: Final = examples_epilog("keyhole cite", "keyhole cite LSA", "keyhole cite tao2019-setup1")
@@ -36,6 +37,7 @@ def cite(
     works = {}
     if name is not None:
         sources = dict(_list_sources())
+        name = find_new_policy(name)
         text = sources[check_choice("NAME", name, sources, "keyhole catalog, reproduce --list")]
         works = {key: bibliography()[key] for key in cited_keys(text)}
     works = works or {"keyhole": _make_own_entry()}  # also if the source of the name cites no work

@@ -10,6 +10,7 @@ from keyhole.cli.output import print_result
 from keyhole.experiment import compile_jobs, setting_registry
 from keyhole.experiment.objects_from_spec import import_user_policy, is_policy_file
 from keyhole.experiment.spec import Spec
+from keyhole.former_names import find_new_policy
 from keyhole.kernels.cache_files import cache_folder, cache_limit, cached_files, clear_cache
 from keyhole.kernels.compile_cache import find_code_file, read_cache_keys
 from keyhole.kernels.interpreted_mode import is_interpreted
@@ -75,6 +76,7 @@ def _find_policy_jobs(name: str) -> list[compile_jobs.CompileJob]:
         policy = import_user_policy(name, Path(), field="POLICY")
         return compile_jobs.policy_jobs(policy, setting_registry.find_setting(policy.setting.name))
     settings = list(setting_registry.all_settings())
+    name = find_new_policy(name)
     policy_names = sorted({policy for setting in settings for policy in setting.policies})
     check_choice("POLICY", name, policy_names, "keyhole catalog")
     jobs = []

@@ -13,6 +13,7 @@ from keyhole.contract.policy import Policy, parameter_fields
 from keyhole.draws.argmin_tree import argmin_tree_fill, argmin_tree_find, argmin_tree_update
 from keyhole.draws.e_process import GRID, add_to_histogram
 from keyhole.draws.streams import Stream
+from keyhole.former_names import find_new_name
 from keyhole.kernels.fingerprint import Kernel
 from keyhole.validation import check_choice
 
@@ -103,7 +104,10 @@ class WrapperPolicy(Policy, abstract=True):
         if isinstance(base, Mapping):
             subclasses = _concrete_subclasses(cast(type[Policy], _base_parameter(cls).type))
             base_classes = {subclass.__name__: subclass for subclass in subclasses}
-            name = check_choice("base.name", base.get("name"), base_classes)
+            name = base.get("name")
+            if isinstance(name, str):  # a saved learner or a spec may have a former name
+                name = find_new_name(f"keyhole.{cls.setting.name}", name)[1]
+            name = check_choice("base.name", name, base_classes)
             base_values = {key: value for key, value in base.items() if key != "name"}
             values = {**values, "base": base_classes[name].from_parameters(base_values)}
         return super().from_parameters(values)

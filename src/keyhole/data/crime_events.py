@@ -249,3 +249,6 @@ def _refuse_missing_days(path: str | PathLike[str], days: list[date]) -> None:
                 "year, and leave out totals of weeks or months. If nothing happened between the "
                 "days, name the first and the last day by since= and until="
             )
+
+
+Events = DailyCounts  # the name in what was pickled before

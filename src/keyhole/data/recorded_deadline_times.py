@@ -351,3 +351,6 @@ def _assign_bands(values: FloatArray, bands: ArrayLike) -> tuple[tuple[str, ...]
                 f"{values.min():g} and {values.max():g}"
             )
     return names, band_of_row
+
+
+Times = ArrivalTimes  # the name in what was pickled before

@@ -156,3 +156,6 @@ def is_scipy_distribution(value: object) -> bool:
     # The class is recognised by its module's name: importing SciPy would slow down every start.
     is_in_scipy = type(value).__module__.startswith("scipy.stats")
     return is_in_scipy and (hasattr(value, "dist") or hasattr(value, "xk"))
+
+
+TabulatedDistribution = TabulatedSciPyDistribution  # the name in what was pickled before

@@ -111,7 +111,7 @@ def find_policy_class(
     registered = setting_registry.find_setting(setting)
     _, new_name = find_new_name(registered.module.__name__, name)
     if new_name != name:
-        warn_user(f"{field} {name!r} will be gone in 0.4: use {new_name!r}")
+        warn_user(f"the policy {name!r} is {new_name!r} now; its former name will be gone in 0.4")
     return registered.policies[check_choice(field, new_name, registered.policies)]
 
 
