@@ -12,7 +12,7 @@ from keyhole.resource import RCUCB, Power
 from keyhole.study import Study
 from keyhole.study.definition import Definition
 from keyhole.study.storage.store import digest_of_definition
-from keyhole.thresholding import LSA, RoundRobin
+from keyhole.thresholding import LSA, PerArmStopping, RoundRobin
 from keyhole.thresholding.setting import SETTING
 from tests.study.studies import labels
 
@@ -204,6 +204,16 @@ def test_a_study_whose_policy_had_another_name_goes_on(tmp_path):
         study.tell(study.ask().id, 1)
     with Study.create(*start, threshold=0.5, exist_ok=True) as study:
         assert study.ask().arm == "b"
+
+
+def test_a_study_whose_policys_base_had_another_name_goes_on(tmp_path):
+    path = tmp_path / "s.db"
+    start = path, "labels", PerArmStopping(RoundRobin()), ["a", "b"]
+    Study.create(*start, threshold=0.5).close()
+    redefine(path, lambda words: words["parameters"].update(base={"name": "Uniform"}))
+    for study in (Study.open(path, "labels"), Study.create(*start, threshold=0.5, exist_ok=True)):
+        with study:
+            assert study.policy == PerArmStopping(RoundRobin())
 
 
 def test_facts_of_another_policy_are_in_the_units_of_the_study(tmp_path):

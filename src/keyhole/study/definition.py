@@ -214,9 +214,12 @@ class Definition:
     def refuse_different_study(self, field: str, name: str, data: bytes) -> None:
         """Refuse the existing study `name` if its definition, `data`, differs from this one."""
         existing = _parse_json(data)
-        # The class of the policy may have another name today than when the study was made.
+        # The classes of the policy and its base may have other names than when the study was made.
         saved_names = str(existing.get("module")), str(existing.get("policy"))
         existing["module"], existing["policy"] = find_new_name(*saved_names)
+        if base := (existing.get("parameters") or {}).get("base"):
+            package = saved_names[0].partition(".policies.")[0]
+            base["name"] = find_new_name(package, base["name"])[1]
         content = _parse_json(self.to_bytes())
         content["keyhole"] = existing.get("keyhole")  # the version that wrote it
         shorten = validation.short_repr
