@@ -6,6 +6,7 @@ import shutil
 from collections.abc import Iterator, Mapping
 from concurrent.futures import Executor
 from contextlib import contextmanager, suppress
+from dataclasses import asdict
 from datetime import UTC, datetime
 from importlib.metadata import version
 from pathlib import Path
@@ -201,6 +202,10 @@ def _packages_of_spec(packages: tuple[str, ...], spec: Spec) -> dict[str, None]:
 def _make_provenance(spec: Spec, digest: str, command: str) -> dict[str, Any]:
     """Return the entries of run.json when a run begins, without its checksums."""
     arms = [point.spec.plan.problem.fact("arms") for point in spec.points]
+    guarantees = None
+    if spec.sweep is None:
+        policies = spec.plan.policies.items()
+        guarantees = {n: asdict(policy.guarantee()) for n, policy in policies if policy.verdicts}
     return {
         "format": FORMAT,
         "version": VERSION,
@@ -208,6 +213,7 @@ def _make_provenance(spec: Spec, digest: str, command: str) -> dict[str, Any]:
         "digest": digest,
         "seed": spec.seed,
         "arms": arms if spec.sweep else arms[0],
+        "guarantees": guarantees,
         "command": command,
         **describe_software(_packages_of_spec(_RECORDED_PACKAGES, spec)),
         "arithmetic": math_library_digest(),
