@@ -734,8 +734,9 @@ def test_plan_takes_the_means_so_far_and_says_that_they_are_optimistic(done, but
         (["--means", ".1,.2", "--rule", "LSA"], "--rule must be one of BestArmStopping; got 'LSA'"),
         (
             ["--means", ".1,.2", "--threshold", ".15", "--rule", "LSA"],
-            "--rule must be one of HDoC, LUCBG, FalseDiscoveryStopping",
+            "--rule must be one of LUCBG, FalseDiscoveryStopping, FamilywiseStopping, HDoC, Per",
         ),
+        (["--means", ".1,.2", "--rule", "gone.py:Mine"], "--rule: there is no file 'gone.py'"),
     ],
 )
 def test_a_plan_that_cannot_be_made_is_refused(keyhole, words, message):
