@@ -734,7 +734,7 @@ def test_plan_takes_the_means_so_far_and_says_that_they_are_optimistic(done, but
         (["--means", ".1,.2", "--rule", "LSA"], "--rule must be one of BestArmStopping; got 'LSA'"),
         (
             ["--means", ".1,.2", "--threshold", ".15", "--rule", "LSA"],
-            "--rule must be one of LUCBG, FalseDiscoveryStopping, FamilywiseStopping, HDoC, Per",
+            "--rule must be one of LUCBG, FalseDiscoveryStopping, FamilywiseStopping, HDoC",
         ),
         (["--means", ".1,.2", "--rule", "gone.py:Mine"], "--rule: there is no file 'gone.py'"),
     ],

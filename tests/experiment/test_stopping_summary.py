@@ -92,3 +92,16 @@ def test_files_beside_the_spec_are_not_needed_in_the_run_folder(tmp_path, file):
     guarantees = find_guarantees(load_run_folder(tmp_path / "run"))
     assert guarantees["all"].text == "chance of any verdict wrong by 0.05 or more: at most 0.05"
     assert "Stopping: rounds used and errors" in write_report(tmp_path / "run").read_text()
+
+
+@pytest.mark.parametrize("result", ["1 / 0", "None"])
+def test_a_faulty_guarantee_is_named_before_the_run(tmp_path, result):
+    (tmp_path / "mine.py").write_text(
+        "from keyhole.thresholding import FamilywiseStopping\n"
+        "class Mine(FamilywiseStopping):\n"
+        f"    def guarantee(self):\n        return {result}\n"
+    )
+    text = SPEC.replace('"FamilywiseStopping"', '"mine.py:Mine"')
+    with pytest.raises(ValueError, match=r"^all has no valid guarantee: "):
+        run(Spec.from_text(text, folder=tmp_path), tmp_path / "run")
+    assert not (tmp_path / "run").exists()
