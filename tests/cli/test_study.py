@@ -730,7 +730,13 @@ def test_plan_takes_the_means_so_far_and_says_that_they_are_optimistic(done, but
         (["--means", ".1,.2", "--threshold", "5"], "keyhole: --threshold must lie in [0, 1]"),
         (["--means", ".1,.2", "--decisions", "0"], "--decisions"),
         (["--means", ".1,.2", "--tolerance", ".1"], "tolerance is not known"),
-        (["--means", ".1,.2", "--rule", "UCB1"], "policy must be one that can stop"),
+        (["--means", ".1,.2", "--rule", "UCB1"], "--rule must be one of BestArmStopping; got"),
+        (["--means", ".1,.2", "--rule", "LSA"], "--rule must be one of BestArmStopping; got 'LSA'"),
+        (
+            ["--means", ".1,.2", "--threshold", ".15", "--rule", "LSA"],
+            "--rule must be one of LUCBG, FalseDiscoveryStopping, FamilywiseStopping, HDoC",
+        ),
+        (["--means", ".1,.2", "--rule", "gone.py:Mine"], "--rule: there is no file 'gone.py'"),
     ],
 )
 def test_a_plan_that_cannot_be_made_is_refused(keyhole, words, message):

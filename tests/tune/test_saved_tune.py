@@ -31,6 +31,23 @@ def test_an_arm_that_was_never_run_is_counted(tmp_path, limits):
     assert beside_one_unknown.regret_bound > alone.regret_bound
 
 
+@pytest.mark.parametrize(
+    ("pair", "message"),
+    [
+        (("arm 0", 0), "arm must be a whole number, got 'arm 0'"),
+        ((0, 0.1), "limit_index must be a whole number, got 0.1"),
+        ((2, 0), r"arm must lie in \[0, 1\], got 2"),
+        ((-1, 0), r"arm must lie in \[0, 1\], got -1"),
+        ((0, 3), r"limit_index must lie in \[0, 2\], got 3"),
+        ((0, -1), r"limit_index must lie in \[0, 2\], got -1"),
+    ],
+)
+def test_a_pair_that_the_tune_lacks_is_refused(tmp_path, pair, message):
+    runs = [record("ok", 0.3, 1.0, "arm 0")]
+    with pytest.raises((TypeError, ValueError), match=f"^{message}$"):
+        SavedTune(tmp_path, spec_of(2, LIMITS), runs).estimate_pair(*pair)
+
+
 def test_arms_that_hardly_differ_at_the_full_cut_off_are_not_separated(tmp_path):
     runs = []
     for arm, done in (("arm 0", 40), ("arm 1", 39)):

@@ -13,7 +13,7 @@ from keyhole.cli import study as commands
 from keyhole.cli.options import AsJson, Quiet, add_command
 from keyhole.cli.output import DAMAGED, print_json, print_result
 from keyhole.text_formatting import count_text
-from keyhole.validation import check_distinct, short_repr
+from keyhole.validation import check_choice, check_distinct, short_repr
 
 if TYPE_CHECKING:
     from keyhole.contract.policy import Policy
@@ -251,6 +251,8 @@ def plan(
             unit_threshold = study.definition.facts.get("threshold")
     if threshold is not None:
         unit_threshold = scale.check_reward("--threshold", threshold)
+    if rule is not None:
+        _check_rule(rule, setting)
     options = {"delta": delta, "tolerance": tolerance}
     parameters = {option: value for option, value in options.items() if value is not None}
     if rule is None and policy is not None and policy.verdicts:
@@ -274,6 +276,18 @@ def plan(
     if not means:
         means_text += _CAVEAT
     print_result(content, means_text, times, as_json=as_json)
+
+
+def _check_rule(rule: str, setting: str) -> None:
+    """Refuse a `--rule` that is no policy of the setting, or that cannot stop."""
+    from keyhole.experiment.objects_from_spec import find_policy_class, is_policy_file
+    from keyhole.experiment.setting_registry import find_setting
+
+    names = [name for name, cls in find_setting(setting).policies.items() if cls.verdicts]
+    if names and not is_policy_file(rule):
+        check_choice("--rule", rule, names)
+    elif not find_policy_class(rule, setting, Path(), field="--rule").verdicts:
+        raise ValueError(f"--rule must be a policy that can stop, got {short_repr(rule)}")
 
 
 def _parse_means(text: str | None) -> tuple[list[str], list[float]]:

@@ -6,6 +6,7 @@ import shutil
 from collections.abc import Iterator, Mapping
 from concurrent.futures import Executor
 from contextlib import contextmanager, suppress
+from dataclasses import asdict
 from datetime import UTC, datetime
 from importlib.metadata import version
 from pathlib import Path
@@ -15,6 +16,7 @@ import pyarrow as pa
 
 from keyhole import files
 from keyhole.clusters.cluster import THREADS, check_cluster_address, cluster_connection
+from keyhole.contract.policy import Policy
 from keyhole.experiment import run_folder, setting_registry
 from keyhole.experiment.forecast import list_work
 from keyhole.experiment.result_cache import ResultCache
@@ -208,12 +210,25 @@ def _make_provenance(spec: Spec, digest: str, command: str) -> dict[str, Any]:
         "digest": digest,
         "seed": spec.seed,
         "arms": arms if spec.sweep else arms[0],
+        "guarantees": None if spec.sweep else _find_guarantees(spec.plan.policies),
         "command": command,
         **describe_software(_packages_of_spec(_RECORDED_PACKAGES, spec)),
         "arithmetic": math_library_digest(),
         "started": _current_time(),
         "finished": None,
     }
+
+
+def _find_guarantees(policies: Mapping[str, Policy]) -> dict[str, dict[str, Any]]:
+    """Return the guarantees of those policies that can stop, by label."""
+    guarantees = {}
+    for label, policy in policies.items():
+        if policy.verdicts:
+            try:
+                guarantees[label] = asdict(policy.guarantee())
+            except Exception as error:  # a user's policy may raise anything
+                raise ValueError(f"{label} has no valid guarantee: {error}") from error
+    return guarantees
 
 
 def _make_tables(spec: Spec, cache: ResultCache) -> tuple[pa.Table, pa.Table]:

@@ -17,8 +17,11 @@ _SHARES: Final = {"median": 0.5, "90 %": 0.9, "most": 1.0}
 def find_guarantees(run: RunFolder) -> dict[str, Guarantee]:
     """Return the guarantees of those policies of a run that can stop, by label.
 
-    The dict is empty if the spec cannot be read again, since a user's policy is missing, say.
+    A run that an older version of Keyhole began has no record of them, and its policies are made
+    again from the spec; the dict is empty if that fails, since a file is missing, say.
     """
+    if (saved := run.provenance.get("guarantees")) is not None:
+        return {label: Guarantee(**entry) for label, entry in saved.items()}
     try:
         policies = Spec.from_table(run.spec, folder=run.folder).plan.policies
     except (ValueError, TypeError, OSError):

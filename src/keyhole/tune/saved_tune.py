@@ -36,7 +36,7 @@ from keyhole.tune.space_decider import SpaceDecider
 from keyhole.tune.spec import DEFAULT_POLICY, Spec
 from keyhole.tune.trial_log import RUNS_FILE, TrialLog, TrialRecord, describe_error, read_records
 from keyhole.tune.varied_parameters import estimate_effects
-from keyhole.validation import escape_controls, short_repr
+from keyhole.validation import Range, check_integer, escape_controls, short_repr
 
 if TYPE_CHECKING:
     import pandas
@@ -320,7 +320,23 @@ class SavedTune(SavedRuns):
         return [run for run in self.runs if run.arm == arm]
 
     def estimate_pair(self, arm: int, limit_index: int) -> PairEstimate:
-        """Return the estimates of a pair, given the indices of its arm and its limit."""
+        """Return the estimates of a pair.
+
+        Parameters
+        ----------
+        arm : int
+            The index of the arm in ``spec.names``, from 0.
+        limit_index : int
+            The index of the limit in ``spec.limits``, from 0, the shortest limit.
+
+        Raises
+        ------
+        TypeError, ValueError
+            If an index is no whole number, or the tune has no such arm or limit.
+        """
+        arm = check_integer("arm", arm, Range(ge=0, le=len(self.spec.names) - 1))
+        last_limit = len(self.spec.limits) - 1
+        limit_index = check_integer("limit_index", limit_index, Range(ge=0, le=last_limit))
         gains = self.gains
         return PairEstimate(
             arm=self.spec.names[arm],
