@@ -412,7 +412,8 @@ def test_sums(done, path, tmp_path):
 
 CHANGES = {
     "unknown entry": ("on_timeout =", "on_timeuot =", "(did you mean 'on_timeout'?)"),
-    "no name": ('name = "labels"\n', "", "must have the entry 'name'"),
+    "a file with an unknown entry": ("on_timeout =", "x =", "labels.toml: an entry must be one of"),
+    "no name": ('name = "labels"\n', "", "labels.toml: a study must have the entry 'name'"),
     "no arms": ('"cat", "dog", "owl"', "", "arms must have at least one entry"),
     "arms that are none": ('["cat", "dog", "owl"]', "3", "arms must"),
     "unknown setting": ('"thresholding"', '"tresholding"', "tresholding"),
@@ -422,6 +423,12 @@ CHANGES = {
     "facts that are none": ("[facts]\nthreshold = 0.5", "", "threshold"),
     "facts as a number": ("[facts]\nthreshold = 0.5", "facts = 1", "facts must be"),
     "unknown fact": ("threshold =", "treshold =", "(did you mean 'threshold'?)"),
+    "a fact above the heading": (
+        "[facts]\nthreshold = 0.5",
+        "threshold = 0.5\n[facts]",
+        "labels.toml: threshold must be an entry of facts (in a file, below the heading [facts])",
+    ),
+    "a fact that is an option": ("threshold = 0.5", "threshold = 0.5\nexist_ok = true", "exist_ok"),
     "a fact that is an entry": ("threshold = 0.5", "threshold = 0.5\nname = 1", "name"),
     "a threshold above 1": ("threshold = 0.5", "threshold = 1.5", "threshold must"),
     "timeout": ("3600", "-1", "timeout must"),

@@ -3,9 +3,9 @@ import pytest
 
 from keyhole import Metric, simulate
 from keyhole.contract.kernel_compilation import compiled_environment
-from keyhole.contract.problem import checked_metrics, metrics_for
-from keyhole.contract.state_arrays import int_array
-from tests.toys import Halving, RunEnvironment, Toy
+from keyhole.contract.problem import Problem, checked_metrics, environment_inputs, metrics_for
+from keyhole.contract.state_arrays import float_input, int_array
+from tests.toys import Halving, LevelEnvironment, RunEnvironment, Toy
 
 pytestmark = pytest.mark.interpreted
 
@@ -91,3 +91,66 @@ def test_descriptions_of_metrics_are_not_compiled():
     assert compiled_environment(other).digest == compiled_environment(RunEnvironment).digest
     more = type("More", (RunEnvironment,), {"metrics": (*RunEnvironment.metrics, Metric("more"))})
     assert compiled_environment(more).digest != compiled_environment(RunEnvironment).digest
+
+
+class SizedEnvironment(LevelEnvironment):
+    """An environment with an input of each kind."""
+
+    size = float_input()
+    starts = int_array("arms")
+
+
+class Sized(Problem):
+    """A problem whose truth is correct, except for the given changes."""
+
+    setting = LevelEnvironment.setting
+    environment = SizedEnvironment
+
+    def __init__(self, **changes):
+        self.changes = changes
+
+    def truth(self):
+        truth = {"arms": 2, "levels": 3, "speed": [1, 0.5], "size": 1, "starts": [0, 1]}
+        return {name: v for name, v in (truth | self.changes).items() if v is not None}
+
+
+INTEGER = r"must be a whole number in \[-2\*\*63, 2\*\*63\)"
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "message"),
+    [
+        ("levels", 1.5, rf"^Sized.truth\(\)\['levels'\] {INTEGER}, got 1.5$"),
+        ("levels", np.float64(1.5), rf"\['levels'\] {INTEGER}, got .*1.5"),
+        ("levels", float("inf"), rf"\['levels'\] {INTEGER}, got inf$"),
+        ("levels", float("nan"), rf"\['levels'\] {INTEGER}, got nan$"),
+        ("levels", 2**63, rf"\['levels'\] {INTEGER}, got 9"),
+        ("levels", np.uint64(2**63), rf"\['levels'\] {INTEGER}, got .*9"),
+        ("levels", "3", rf"\['levels'\] {INTEGER}, got '3'$"),
+        ("levels", None, rf"\['levels'\] {INTEGER}; the input is missing$"),
+        ("size", "x", r"^Sized.truth\(\)\['size'\] must be a number, got 'x'$"),
+        ("size", [[1], [2, 3]], r"\['size'\] must be a number, got \[\[1\], \[2, 3\]\]$"),
+        ("size", None, r"\['size'\] must be a number; the input is missing$"),
+        ("speed", [1, "x"], r"^each entry of Sized.*\['speed'\] must be a number, got \[1, 'x'\]$"),
+        ("starts", [0, 1.5], rf"^each entry of .*\['starts'\] {INTEGER}, got \[0, 1.5\]$"),
+        ("starts", np.array([0, 1.5]), rf"^each entry of .*\['starts'\] {INTEGER}, got "),
+    ],
+)
+def test_an_input_that_is_missing_or_of_another_type_is_refused(name, value, message):
+    with pytest.raises(ValueError, match=message):
+        environment_inputs(Sized(**{name: value}), 10)
+
+
+@pytest.mark.parametrize("arms", [1.5, None])
+def test_the_number_of_arms_is_not_truncated(arms):
+    with pytest.raises(ValueError, match=rf"Sized.truth\(\)\['arms'\] {INTEGER}"):
+        assert Sized(arms=arms).arms
+
+
+@pytest.mark.parametrize("levels", [1.0, True, np.True_, np.int8(1), np.uint64(1), np.array(1.0)])
+def test_whole_numbers_of_all_types_are_accepted(levels):
+    problem = Sized(levels=levels, starts=np.array([0.0, levels]), size=float("nan"))
+    views = compiled_environment(SizedEnvironment).inputs
+    inputs = environment_inputs(problem, 10)
+    cells = views.pack(inputs, {"arms": 2, "levels": 1})
+    assert views.views(cells, {"arms": 2, "levels": 1})["levels"] == 1

@@ -59,6 +59,14 @@ def test_a_file_with_a_policy_is_run_only_if_that_is_allowed(tmp_path, name, as_
     ("change", "text"),
     [
         ({"arm": ["a"]}, "an entry must be one of .*did you mean 'arms'"),
+        (
+            {"threshold": 0.5},
+            r"^threshold must be an entry of facts \(in a file, below the heading "
+            r"\[facts\]\), since it is a fact of the setting 'thresholding'$",
+        ),
+        ({"setting": "threshold", "feedback": "censored"}, "^feedback must be an entry of facts"),
+        ({"interpreted": True}, "^an entry must be one of .*; got 'interpreted'$"),
+        ({"setting": ["x"], "threshold": 0.5}, "^an entry must be one of .*; got 'threshold'"),
         ({"policy": 3}, "policy must be a table, got 3"),
         ({"policy": {"name": 3}}, "policy.name must be"),
         ({"policy": {"alpha": 3}}, "policy.name must be given"),

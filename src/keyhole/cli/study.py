@@ -95,9 +95,14 @@ def create(
 ) -> None:
     """Create a study that a file describes."""
     from keyhole.study import Study
+    from keyhole.study.study_spec import parse_study_table
 
     table = read_toml(spec)
-    with Study.create_from(storage, table, folder=spec.parent, own_policies=True) as study:
+    try:
+        arguments = parse_study_table(table, spec.parent, own_policies=True)
+    except (TypeError, ValueError) as error:
+        raise ValueError(f"{spec}: {error}") from error
+    with Study.create(storage, **arguments, exist_ok=False) as study:
         description = {"name": study.name, "policy": repr(study.policy), "arms": study.arms}
         policy_name = type(study.policy).__name__
     text = f"{study.name}: {policy_name}, {count_text(len(study.definition.arms), 'arm')}"

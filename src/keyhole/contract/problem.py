@@ -121,7 +121,7 @@ class Problem(ABC):
     @property
     def arms(self) -> int:
         """The number of arms."""
-        return int(self.truth()["arms"])
+        return int(_checked_truth(self)["arms"])
 
     @abstractmethod
     def truth(self) -> dict[str, Any]:
@@ -191,10 +191,32 @@ def environment_inputs(problem: Problem, horizon: int | None) -> dict[str, Any]:
     ------
     TypeError
         If the environment declares `horizon` or `memory`, and `horizon` is not given.
+    ValueError
+        If the problem's `truth` lacks an input, or has one that is not of the declared type.
     """
-    truth = problem.truth()
+    truth = _checked_truth(problem)
     if declared_fields(problem.environment).keys().isdisjoint(ROUND_COUNT_NAMES):
         return truth
     if horizon is None:
         raise TypeError("horizon must be given: this problem depends on it")
     return truth | dict.fromkeys(ROUND_COUNT_NAMES, horizon)
+
+
+_NUMBER_TEXTS: Final = {"int64": "a whole number in [-2**63, 2**63)", "float64": "a number"}
+
+
+def _checked_truth(problem: Problem) -> dict[str, Any]:
+    """Return a problem's truth; refuse an input that is missing or not of its declared type."""
+    truth = problem.truth()
+    for name, field in declared_fields(problem.environment).items():
+        if name in ROUND_COUNT_NAMES:
+            continue
+        title = f"{type(problem).__qualname__}.truth()[{name!r}]"
+        if field.shape:
+            title = f"each entry of {title}"
+        expectation = f"{title} must be {_NUMBER_TEXTS[field.dtype]}"
+        if name not in truth:
+            raise ValueError(f"{expectation}; the input is missing")
+        if not field.can_hold(truth[name]):
+            raise ValueError(f"{expectation}, got {short_repr(truth[name])}")
+    return truth

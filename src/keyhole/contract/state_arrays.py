@@ -61,6 +61,14 @@ class Field:
     kept: bool = True
     added: bool = False
 
+    def can_hold(self, value: ArrayLike) -> bool:
+        """Return whether the type of a cell fits each number; whole floats, as 2.0, fit int64."""
+        try:
+            cells = np.asarray(value, self.dtype)
+            return self.dtype != "int64" or np.array_equal(cells, value)
+        except (ArithmeticError, TypeError, ValueError):
+            return False
+
     def extent(self, sizes: Mapping[str, int]) -> tuple[int, ...]:
         """Return the shape as numbers; `sizes` has the integers that the shape names."""
         return tuple(sizes[n] if isinstance(n, str) else n for n in self.shape)

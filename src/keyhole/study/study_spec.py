@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, Final
 
+from keyhole.contract.learner_arguments import learner_arguments
 from keyhole.contract.policy import Policy
 from keyhole.experiment import objects_from_spec, setting_registry
 from keyhole.validation import check_choice, short_repr
@@ -28,10 +29,10 @@ def parse_study_table(
     own_policies : bool
         Whether the policy may be a class in a file, ``"file.py:Class"``, which is then run.
     """
-    entries = _check_table("table", table)
-    arguments = {
-        check_choice("an entry", entry, _ENTRIES): value for entry, value in entries.items()
-    }
+    arguments = _check_table("table", table)
+    for entry in arguments:
+        if entry not in _ENTRIES:
+            _refuse_entry(entry, arguments.get("setting"))
     for entry in _REQUIRED:
         if entry not in arguments:
             raise ValueError(f"a study must have the entry {entry!r}")
@@ -46,6 +47,19 @@ def parse_study_table(
         if fact in readers:
             facts[fact] = readers[fact](f"facts.{fact}", value, folder)
     return {"policy": policy, **arguments, **facts}
+
+
+def _refuse_entry(entry: object, setting_name: object) -> None:
+    """Refuse an unknown entry of a study; the error says if it belongs in the table of facts."""
+    if setting_name in setting_registry.setting_names():
+        setting = setting_registry.find_setting(setting_name).module.SETTING
+        names = [argument.name for argument in learner_arguments(setting, None)]
+        if entry in names and entry != "interpreted":
+            raise ValueError(
+                f"{entry} must be an entry of facts (in a file, below the heading [facts]), since "
+                f"it is a fact of the setting {setting.name!r}"
+            )
+    check_choice("an entry", entry, _ENTRIES)
 
 
 def _read_policy(value: object, setting: str, folder: Path, own_policies: bool) -> Policy:
