@@ -12,6 +12,7 @@ _SETTINGS: Final = (
 )  # fmt: skip
 _NEW_MODULES: Final = {
     **{f"keyhole.{setting}.study_adapter": f"keyhole.{setting}" for setting in _SETTINGS},
+    **{f"keyhole.{s}.policies.uniform": f"keyhole.{s}.policies.round_robin" for s in _SETTINGS},
     "keyhole.contract.environment": "keyhole.contract.problem",
     "keyhole.contract.index_policy": "keyhole.contract.policy",
     "keyhole.contract.known_quantities": "keyhole.contract.setting",
@@ -21,10 +22,7 @@ _NEW_MODULES: Final = {
     "keyhole.tune.survival": "keyhole.tune.charts",
     "keyhole.tune.value_estimates": "keyhole.tune.pair_estimates",
     "keyhole.stochastic.policies.bernstein_ucb": "keyhole.stochastic.policies.known_variance_ucb",
-    "keyhole.stochastic.policies.uniform": "keyhole.stochastic.policies.round_robin",
     "keyhole.threshold.policies.capped_klucb": "keyhole.threshold.policies.monotone_klucb",
-    "keyhole.threshold.policies.uniform": "keyhole.threshold.policies.round_robin",
-    "keyhole.thresholding.policies.uniform": "keyhole.thresholding.policies.round_robin",
     "keyhole.validate": "keyhole.validation",
 }
 _DATA_SETS: Final = ("aslib", "cdnow", "crowd", "deliveries", "flights", "forests", "patrols")

@@ -51,9 +51,7 @@ def keyhole(
 
 @add_command(app, "keyhole catalog thresholding", "keyhole catalog --json")
 def catalog(
-    setting: Annotated[
-        str | None, Argument(help="A setting or a policy; by default all settings.")
-    ] = None,
+    setting: Annotated[str | None, Argument(help="A setting or policy; by default all.")] = None,
     as_json: AsJson = False,
 ) -> None:
     """List problems, policies, parameters, sources."""
