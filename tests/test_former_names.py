@@ -143,5 +143,14 @@ def test_the_base_of_a_policy_is_found_by_its_former_name(given):
 
 
 def test_commands_find_policies_by_their_former_names():
-    assert find_new_policy("Uniform") == "RoundRobin"
-    assert find_new_policy("LSA") == "LSA"
+    assert find_new_policy("Uniform", ["LSA", "RoundRobin"]) == "RoundRobin"
+    assert find_new_policy("LSA", ["LSA"]) == "LSA"
+    assert find_new_policy("Uniform", ["RoundRobin", "Uniform"]) == "Uniform"  # of a plug-in
+
+
+def test_a_users_class_with_a_former_name_stays_the_base():
+    class Uniform(RoundRobin):
+        pass
+
+    policy = PerArmStopping(Uniform())
+    assert type(PerArmStopping.from_parameters(policy.parameters()).base) is Uniform

@@ -1,6 +1,7 @@
 """Former names of modules, and of values in them, which still work, with a warning."""
 
 import sys
+from collections.abc import Container
 from importlib import import_module
 from importlib.machinery import ModuleSpec
 from types import ModuleType
@@ -12,7 +13,10 @@ _SETTINGS: Final = (
 )  # fmt: skip
 _NEW_MODULES: Final = {
     **{f"keyhole.{setting}.study_adapter": f"keyhole.{setting}" for setting in _SETTINGS},
-    **{f"keyhole.{s}.policies.uniform": f"keyhole.{s}.policies.round_robin" for s in _SETTINGS},
+    **{
+        f"keyhole.{setting}.policies.uniform": f"keyhole.{setting}.policies.round_robin"
+        for setting in ("stochastic", "threshold", "thresholding")
+    },
     "keyhole.contract.environment": "keyhole.contract.problem",
     "keyhole.contract.index_policy": "keyhole.contract.policy",
     "keyhole.contract.known_quantities": "keyhole.contract.setting",
@@ -98,8 +102,10 @@ def find_new_name(module: str, name: str) -> tuple[str, str]:
     return _NEW_MODULES.get(module, module), _NEW_NAMES.get(package, {}).get(name, name)
 
 
-def find_new_policy(name: str) -> str:
-    """Return the name that a policy of any setting has today."""
+def find_new_policy(name: str, policy_names: Container[str]) -> str:
+    """Return the name that a policy has today, or `name` itself if some policy is called so now."""
+    if name in policy_names:  # a policy of another package may be called as one of Keyhole's was
+        return name
     tables = [_NEW_NAMES.get(f"keyhole.{setting}", {}) for setting in _SETTINGS]
     return next((table[name] for table in tables if name in table), name)
 

@@ -124,7 +124,9 @@ def make_contests(
     is refused, with the reason.
     """
     contests = []
-    names = [find_new_policy(name) for name in names]
+    settings = list(setting_registry.all_settings())
+    policy_names = {name for setting in settings for name in setting.policies}
+    names = [find_new_policy(name, policy_names) for name in names]
     reasons: dict[str, str] = {}
     for problem in problems:
         table = {"setting": problem.setting, **problem.problem}
@@ -156,11 +158,10 @@ def make_contests(
         loss = wrong_choice_loss(instance) * (1 if instance.setting.budgeted else horizon)
         contests.append(Contest(problem, spec, tuple(entrants), loss))
     played_names = {entrant.entry["name"] for contest in contests for entrant in contest.entrants}
-    settings = list(setting_registry.all_settings())
     setting_names = {problem.setting for problem in problems}
     for name in names:
         if name not in played_names:
-            if not is_policy_file(name) and not any(name in s.policies for s in settings):
+            if not is_policy_file(name) and name not in policy_names:
                 choices = (n for s in settings if s.name in setting_names for n in s.policies)
                 check_choice("policies", name, choices)
             reason = reasons.get(name, "none is of its setting, or the rules leave it out")

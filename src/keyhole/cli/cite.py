@@ -37,7 +37,7 @@ def cite(
     works = {}
     if name is not None:
         sources = dict(_list_sources())
-        name = find_new_policy(name)
+        name = find_new_policy(name, sources)
         text = sources[check_choice("NAME", name, sources, "keyhole catalog, reproduce --list")]
         works = {key: bibliography()[key] for key in cited_keys(text)}
     works = works or {"keyhole": _make_own_entry()}  # also if the source of the name cites no work

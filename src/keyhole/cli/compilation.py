@@ -76,8 +76,8 @@ def _find_policy_jobs(name: str) -> list[compile_jobs.CompileJob]:
         policy = import_user_policy(name, Path(), field="POLICY")
         return compile_jobs.policy_jobs(policy, setting_registry.find_setting(policy.setting.name))
     settings = list(setting_registry.all_settings())
-    name = find_new_policy(name)
     policy_names = sorted({policy for setting in settings for policy in setting.policies})
+    name = find_new_policy(name, policy_names)
     check_choice("POLICY", name, policy_names, "keyhole catalog")
     jobs = []
     for setting in settings:

@@ -105,7 +105,8 @@ class WrapperPolicy(Policy, abstract=True):
             subclasses = _concrete_subclasses(cast(type[Policy], _base_parameter(cls).type))
             base_classes = {subclass.__name__: subclass for subclass in subclasses}
             name = base.get("name")
-            if isinstance(name, str):  # a saved learner or a spec may have a former name
+            # A saved learner or a spec may have a former name, unless a class is called so now.
+            if isinstance(name, str) and name not in base_classes:
                 name = find_new_name(f"keyhole.{cls.setting.name}", name)[1]
             name = check_choice("base.name", name, base_classes)
             base_values = {key: value for key, value in base.items() if key != "name"}

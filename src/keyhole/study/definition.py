@@ -214,13 +214,14 @@ class Definition:
     def refuse_different_study(self, field: str, name: str, data: bytes) -> None:
         """Refuse the existing study `name` if its definition, `data`, differs from this one."""
         existing = _parse_json(data)
-        # The classes of the policy and its base may have other names than when the study was made.
+        # The classes of the policy and its base may have other names now than in the study.
         saved_names = str(existing.get("module")), str(existing.get("policy"))
         existing["module"], existing["policy"] = find_new_name(*saved_names)
-        if base := (existing.get("parameters") or {}).get("base"):
-            package = saved_names[0].partition(".policies.")[0]
-            base["name"] = find_new_name(package, base["name"])[1]
         content = _parse_json(self.to_bytes())
+        if existing["policy"] == content["policy"]:
+            with suppress(ArithmeticError, LookupError, TypeError, ValueError):  # they differ
+                policy = type(self.policy).from_parameters(existing["parameters"])
+                existing["parameters"] = policy.parameters()
         content["keyhole"] = existing.get("keyhole")  # the version that wrote it
         shorten = validation.short_repr
         differences = [
